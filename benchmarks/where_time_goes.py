@@ -183,7 +183,7 @@ def one_row() -> None:
 
     from numba import njit
 
-    from aggro.learners.shared.one_row_code import CODE, LEARN_ROW, place_of
+    from aggro.learners.shared.one_row_code import CODE_AT, LEARN_ROW, place_of
     from aggro.published import PAClassifier
 
     X, y, *_ = dense(2_000, 22)
@@ -196,8 +196,8 @@ def one_row() -> None:
         by_place.learn_one(array, target)
     model, x, array = by_place._model, dicts[0], X[0]
     row = by_place._known_row(model, array)
-    code = CODE[place_of(LEARN_ROW, model.layout_number, model.pinned, row)]
-    learns, scores = CODE[by_name._model._learn_dict], CODE[by_name._model._score_dict]
+    code = CODE_AT[place_of(LEARN_ROW, model.layout_number, model.pinned, row)]
+    learns, scores = CODE_AT[by_name._model._learn_dict], CODE_AT[by_name._model._score_dict]
     pinned, reader, room = by_name._model.pinned, by_name._model.features.reader.pinned, by_name._model._room
     empty = njit(lambda a: a)
     empty(1.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aggro
-from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, Entry
 
 CONTRIBUTING = "<!-- CONTRIBUTING.md -->"
 MARK, MEASURED = "<!-- learners -->", "<!-- learners, measured -->"
@@ -21,7 +21,7 @@ FIGURES = Path(__file__).parent / "figures" / "which_learner.csv"
 ROOT = Path(__file__).parents[1]
 BENCH = ROOT / "benchmarks"
 TASKS = {"classification": "Classification", "regression": "Regression", "outlier": "Outliers"}
-WRAPPERS = {"Few labels": ACTIVE, "Raw records": RECORDS}
+WRAPPERS = {"Few labels": ACTIVE, "Raw records": RECORD_ENTRY}
 PUBLISHED = "Published algorithms"
 # What papers compare with, and few people need.
 COMPARED = {

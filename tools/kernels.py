@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
     import numba
 
     import aggro.engine.passes  # noqa: F401  # what decorators were given is known now
-    from aggro.engine.jit.disk_cache import SOURCES, WAYS
-    from aggro.engine.jit.prebuilt import LIST, level, made_for
+    from aggro.engine.jit.disk_cache import COMPILE_WAYS, SOURCES
+    from aggro.engine.jit.prebuilt import KERNEL_LIST, level, made_for
     from aggro.warm import jobs, together
 
     if (level(), "") != (numba.config.CPU_NAME, numba.config.CPU_FEATURES):
@@ -48,8 +48,8 @@ def main(folder: Path) -> None:
         data = path.read_bytes()
         (folder / path.name).write_bytes(data)
         sums[path.name] = hashlib.sha256(data).hexdigest()
-    about = {"made for": made_for(SOURCES, tuple(map(repr, WAYS))), "tag": tag(), "files": sums}
-    (folder / LIST).write_text(json.dumps(about, indent=1))
+    about = {"made for": made_for(SOURCES, tuple(map(repr, COMPILE_WAYS))), "tag": tag(), "files": sums}
+    (folder / KERNEL_LIST).write_text(json.dumps(about, indent=1))
     size = sum(path.stat().st_size for path in folder.iterdir())
     print(f"{len(sums)} kernels, {size / 1e6:.0f} MB, in {folder}")
 

@@ -90,7 +90,7 @@ def by_hand(C: float) -> Curve:
         return model.predict(row(record))[0] if started else None
 
     def learn(record: dict[str, Any], label: str) -> None:
-        model.partial_fit(row(record), [label], classes=tickets.LABELS)
+        model.partial_fit(row(record), [label], classes=tickets.TOPICS)
         started.append(True)
 
     return tickets.progressive(predict, learn, tickets.tickets())

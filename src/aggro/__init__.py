@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES
 
 if TYPE_CHECKING:
     from aggro import distributed as distributed
@@ -113,7 +113,7 @@ if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
             return import_module(f"aggro.{name}")
         if name in _FUNCTIONS:
             return getattr(import_module(_FUNCTIONS[name]), name)
-        if any(entry.name == name for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS)):
+        if any(entry.name == name for entry in (*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY)):
             return getattr(import_module("aggro.estimators"), name)
         raise AttributeError(f"module 'aggro' has no attribute {name!r}")
 

@@ -19,8 +19,8 @@ from urllib.parse import quote, urlsplit
 __all__ = ["Client", "Model", "ServeError"]
 
 Record = Mapping[str, Any] | str | Sequence[float]
-AGAIN = {408, 429, 502, 503, 504}
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds
+RETRY_STATUSES = {408, 429, 502, 503, 504}
+FIRST_RETRY_PAUSE, LONGEST_RETRY_PAUSE = 0.1, 5.0  # seconds
 
 
 class ServeError(Exception):
@@ -141,7 +141,7 @@ class Client:
             headers["Idempotency-Key"] = key
         for attempt in range(self.retries + 1 if again else 1):
             if attempt:
-                time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
+                time.sleep(min(LONGEST_RETRY_PAUSE, FIRST_RETRY_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
             try:
                 status, kind, answer = self._send(method, path, data, headers)
             except (OSError, http.client.HTTPException) as error:
@@ -150,7 +150,7 @@ class Client:
             if status < 400:
                 return json.loads(answer) if kind.startswith("application/json") else answer
             failure = problem_of(status, answer)
-            if status not in AGAIN:
+            if status not in RETRY_STATUSES:
                 break
         raise failure
 

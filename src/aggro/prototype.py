@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = ["Prototype", "update"]
 
-TASKS: dict[str, type[Any]] = {"classification": ClassifierMixin, "regression": RegressorMixin}
+MIXIN_OF_TASK: dict[str, type[Any]] = {"classification": ClassifierMixin, "regression": RegressorMixin}
 INTERCEPT = "fit_intercept"
 
 
@@ -68,7 +68,7 @@ def update(
     """
     if function is None:
         return lambda decorated: update(decorated, task=task, start=start, score=score)
-    if task not in TASKS:
+    if task not in MIXIN_OF_TASK:
         raise ValueError(f"task must be 'classification' or 'regression', got {task!r}.")
     if not inspect.isfunction(function):
         raise TypeError(f"aggro.update turns a function (w, x, y, ...) into a learner, got {function!r}.")
@@ -81,7 +81,7 @@ def update(
         "start": staticmethod(start or np.zeros),
         "score_row": staticmethod(score or linear),
     }
-    return type(function.__name__, (TASKS[task], Prototype), body)
+    return type(function.__name__, (MIXIN_OF_TASK[task], Prototype), body)
 
 
 def linear(w: Any, x: np.ndarray) -> float:

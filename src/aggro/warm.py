@@ -22,8 +22,8 @@ from aggro.engine.processes import pool
 from aggro.learners.registry import LEARNERS, Entry
 from aggro.testing.variants import Variant, as_dicts, as_pairs, stream, variants
 
-ROWS = 48
-FILES = {  # one of each format that has a parser of its own
+WARM_ROWS = 48
+WARM_FILES = {  # one of each format that has a parser of its own
     "rows.svm": "+1 1:0.5 3:1.25\n-1 2:-1 3:0.25\n",
     "rows.vw": "1 |n a:0.5 b |c d:2\n-1 |n b:1.5 |c e\n",
     "rows.csv": "a,b,label\n0.5,1,yes\n1.5,-2,no\n",
@@ -61,7 +61,7 @@ def use(variant: Variant) -> None:
     from aggro import ActiveLearner
 
     for classes in (2, 3) if variant.classifies else (1,):
-        X, y = stream(variant, n=ROWS, classes=max(classes, 2))
+        X, y = stream(variant, n=WARM_ROWS, classes=max(classes, 2))
         for labels in (y, np.unique(y, return_inverse=True)[1]) if variant.classifies else (y,):
             for rows in forms(X):
                 model = variant.new()
@@ -99,7 +99,7 @@ def readers() -> None:
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, text in FILES.items():
+        for name, text in WARM_FILES.items():
             path = Path(folder) / name
             path.write_text(text * 40, encoding="utf-8")
             is_table = path.suffix in (".csv", ".jsonl")
@@ -125,10 +125,10 @@ def together(chosen: list[str], workers: int) -> Iterator[tuple[str, list[str]]]
 def warm(job: str) -> list[str]:
     """Do one of the jobs; the files of compiled code that it has used. What came with the package is left alone."""
     os.environ["AGGRO_NATIVE"] = "1"
-    from aggro.engine.jit.disk_cache import USED
+    from aggro.engine.jit.disk_cache import CODE_FILES_USED
 
     if job == "readers":
         readers()
     else:
         learner(next(entry for entry in LEARNERS if entry.name == job))
-    return sorted(map(str, USED))
+    return sorted(map(str, CODE_FILES_USED))

@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 import aggro
 from aggro import published
 from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
-from aggro.learners.registry import AUTO, LEARNERS
+from aggro.learners.registry import LEARNERS, VOTES
 from aggro.models.state_check import flatten
 from aggro.streams import Chunk
 from aggro.testing.variants import Variant, arrays, variants
@@ -484,8 +484,8 @@ def makers():
 def voting():
     """A vote of candidates that are quick."""
     plain = {"AutoClassifier": ("PAClassifier", "Perceptron"), "AutoRegressor": ("PARegressor", "AROWRegressor")}
-    settings = {entry.name: [getattr(published, name)() for name in plain[entry.name]] for entry in AUTO}
-    return [Variant(entry, {"estimators": settings[entry.name]}) for entry in AUTO]
+    settings = {entry.name: [getattr(published, name)() for name in plain[entry.name]] for entry in VOTES}
+    return [Variant(entry, {"estimators": settings[entry.name]}) for entry in VOTES]
 
 
 def seeded(variant):

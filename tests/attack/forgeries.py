@@ -19,7 +19,7 @@ from models.old import recipes
 import aggro
 from aggro.engine.fields import Each, Numbers, described
 from aggro.learners.registry import ACTIVE, LEARNERS
-from aggro.models.container import DTYPES, Container, write
+from aggro.models.container import DTYPE_CODES, Container, write
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
 from aggro.models.loading import build
@@ -157,7 +157,7 @@ def view(good: Good, name: str, data: bytearray) -> np.ndarray:
     """One array of a file, in place."""
     entry = good.table[name]
     start, end = entry["data_offsets"]
-    return np.frombuffer(memoryview(data)[start:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return np.frombuffer(memoryview(data)[start:end], DTYPE_CODES[entry["dtype"]]).reshape(entry["shape"])
 
 
 def fitting(value: Any, dtype: np.dtype) -> Any:
@@ -275,7 +275,7 @@ def other_shapes(good: Good, rng: random.Random) -> bytes:
     for name, entry in sorted(good.table.items(), key=lambda item: item[1]["data_offsets"]):
         shape = [max(0, n + rng.choice([0, 0, 0, 0, 0, -1, 1, 8])) for n in entry["shape"]]
         start, end = entry["data_offsets"]
-        size = math.prod(shape) * np.dtype(DTYPES[entry["dtype"]]).itemsize
+        size = math.prod(shape) * np.dtype(DTYPE_CODES[entry["dtype"]]).itemsize
         table[name] = {**entry, "shape": shape, "data_offsets": [len(data), len(data) + size]}
         data += (good.data[start:end] + bytes(size))[:size]
     header["width"] = max(0, header["width"] + rng.choice([0, 0, 1, -1, 8]))

@@ -29,7 +29,7 @@ from helpers.variants import ALL
 import aggro
 from aggro.engine.jit.disk_cache import came
 from aggro.engine.jit.prebuilt import level
-from aggro.engine.rule import LATER
+from aggro.engine.rule import ADDED_FIELDS
 from aggro.testing.variants import Variant, arrays, as_dicts, decisions, learn_rows, stream
 
 EXPECTED = Path(__file__).with_name("expected.json")
@@ -96,7 +96,7 @@ def found(variant: Variant) -> dict[str, list[Any]]:
     for title, model in known(variant):
         digest = hashlib.sha256()
         state = model._model.state
-        counted = [getattr(state.tally, name) for name in state.tally._fields if name not in LATER]
+        counted = [getattr(state.tally, name) for name in state.tally._fields if name not in ADDED_FIELDS]
         for array in [*counted, *arrays(state[1:])]:
             digest.update(f"{array.dtype}{array.shape}".encode() + array.tobytes())
         asked = as_dicts(X[:2]) if title == "dicts" else X[:2]

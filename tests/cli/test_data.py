@@ -27,7 +27,7 @@ def tiny(monkeypatch):
     digest = hashlib.sha256(TEXT).hexdigest()
     part = datasets.Part("tiny.svm", 2, "http://nowhere.invalid/tiny", digest)
     entry = datasets.DataSet("tiny", "binary", 3, (-1, 1), {"train": part}, "http://nowhere.invalid")
-    monkeypatch.setitem(datasets.NAMES, "tiny", entry)
+    monkeypatch.setitem(datasets.DATA_SET_BY_NAME, "tiny", entry)
     return entry
 
 
@@ -92,7 +92,7 @@ def test_what_comes_is_checked(tiny, served, tmp_path, monkeypatch):
     (folder / "tiny.svm.gz").write_bytes(b"\x1f\x8b not really")
     assert "damaged" in mistake(*arguments[:-3], f"{url}/%s.gz", *arguments[-2:])
     unknown = replace(tiny, parts={"train": replace(tiny.parts["train"], sha256=None)})
-    monkeypatch.setitem(datasets.NAMES, "tiny", unknown)
+    monkeypatch.setitem(datasets.DATA_SET_BY_NAME, "tiny", unknown)
     (folder / "tiny.svm").write_bytes(TEXT[:11])
     assert "has 1 lines, and should have 2" in mistake(*arguments)
     assert list((tmp_path / "new").iterdir()) == []

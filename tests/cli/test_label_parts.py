@@ -10,11 +10,11 @@ import pytest
 
 from aggro import streams
 from aggro.cli.console import Mistake
-from aggro.cli.labelling.answers import CLASS, NEW, QUIT, SKIP, UNDO, Choices, Reply, as_label, classes_given
+from aggro.cli.labelling.answers import CLASS, NEW_CLASS, QUIT, SKIP, UNDO, Choices, Reply, as_label, classes_given
 from aggro.cli.labelling.estimate import Gain, mistakes_in
 from aggro.cli.labelling.journal import Event, Journal
 from aggro.cli.labelling.rows import Place, Walk
-from aggro.cli.labelling.session import APART, KEPT, Session
+from aggro.cli.labelling.session import EVENTS_BETWEEN_COPIES, NEAR_COPIES, Session
 
 pytestmark = pytest.mark.xdist_group("label")
 
@@ -50,7 +50,7 @@ def test_a_class_may_have_the_key_of_a_command():
     assert choices.of_key(" ") == Reply(SKIP)
     assert ("space", "skip") in choices.shown()
     assert [choices.of_key(key) for key in ("u", "\x7f", "+", "q", "\x04", "x")] == [
-        Reply(UNDO), Reply(UNDO), Reply(NEW), Reply(QUIT), Reply(QUIT), None
+        Reply(UNDO), Reply(UNDO), Reply(NEW_CLASS), Reply(QUIT), Reply(QUIT), None
     ]  # fmt: skip
     assert choices.of_line("skip") == Reply(SKIP)
     assert choices.of_line("+") is None
@@ -145,11 +145,13 @@ def test_moments_are_kept_the_older_the_farther_apart(tmp_path):
     journal = Journal(tmp_path / "answers")
     session = Session(None, journal, dict, None, tmp_path / "m.aggro")
     session.active = type("Active", (), {})()
-    for events in range(0, 5000, APART):
+    for events in range(0, 5000, EVENTS_BETWEEN_COPIES):
         session.events = events
         session._keep()
         if events > 100:
             assert min(abs(moment.events - events / 2) for moment in session.moments) <= 0.1 * events
-    assert len(session.moments) < 8 * KEPT
-    assert [moment.events for moment in session.moments[-KEPT:]] == list(range(4960, 5000, APART))
+    assert len(session.moments) < 8 * NEAR_COPIES
+    assert [moment.events for moment in session.moments[-NEAR_COPIES:]] == list(
+        range(4960, 5000, EVENTS_BETWEEN_COPIES)
+    )
     journal.close()

@@ -273,7 +273,7 @@ def test_mistakes(svm, tmp_path, options, said):
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(svm, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "SOON", 0.2)
+    monkeypatch.setattr(cluster, "SCHEDULER_TIMEOUT", 0.2)
     said = mistake("train", svm, "--model", tmp_path / "m.aggro", "--dask", "tcp://127.0.0.1:9")
     assert said.startswith("--dask: there is no scheduler at tcp://127.0.0.1:9 (")
     (tmp_path / "other.json").write_text("{}")
@@ -356,7 +356,7 @@ def test_what_is_written_here_is_what_the_library_has():
     from aggro.mixing.mixture import MIXES_BY
     from aggro.streams.partition import PARTITION_BYTES
 
-    assert sorted(cluster.WEIGHTS) == sorted(MIXES_BY)
+    assert sorted(cluster.MERGE_WEIGHTS) == sorted(MIXES_BY)
     assert cluster.PARTITION_BYTES == PARTITION_BYTES
 
 

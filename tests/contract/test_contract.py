@@ -6,13 +6,13 @@ import pytest
 from helpers.variants import ALL, marks
 
 from aggro.learners.registry import LEARNERS
-from aggro.testing.contract import CHECKS, unknown_claims
+from aggro.testing.contract import CONTRACT_CHECKS, unknown_claims
 from aggro.testing.variants import contracts
 
 
 def pairs():
     for variant in ALL:
-        for check in CHECKS:
+        for check in CONTRACT_CHECKS:
             if check.needs(variant):
                 yield pytest.param(
                     variant, check, marks=marks(variant, check.why_not(variant)), id=f"{variant}-{check}"

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.learner import ASIDE
+from aggro.learners.shared.learner import SIDE_PARAMETERS
 from aggro.testing.check import WEIGHTS_SCALE_C
 from aggro.testing.variants import Variant, stream, tried
 
@@ -117,7 +117,7 @@ def section(doc, title):
 def test_the_docstring_lists_the_parameters_of_the_signature(variant):
     cls = type(variant.new())
     assert section(cls.__doc__, "Parameters") == list(inspect.signature(cls).parameters)
-    assert {*cls._constraints, *ASIDE} == set(inspect.signature(cls).parameters)
+    assert {*cls._constraints, *SIDE_PARAMETERS} == set(inspect.signature(cls).parameters)
     for name, method in inspect.getmembers(variant.entry.load(), inspect.isfunction):
         if not name.startswith("_"):
             assert method.__doc__, f"{name} has no docstring"

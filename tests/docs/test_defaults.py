@@ -8,7 +8,7 @@ from ast import literal_eval
 import pytest
 from helpers.pages import ROOT
 
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES
 
 griffe = pytest.importorskip("griffe")
 
@@ -22,7 +22,7 @@ def package():
     return griffe.load("aggro", search_paths=[ROOT / "src"], docstring_parser="numpy", extensions=extensions)
 
 
-@pytest.mark.parametrize("entry", [*LEARNERS, *AUTO, ACTIVE, RECORDS], ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", [*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY], ids=lambda entry: entry.name)
 def test_defaults_are_shown_as_they_are(package, entry):
     learner = entry.load()
     documented = package[f"{learner.__module__.removeprefix('aggro.')}.{learner.__name__}"].docstring.parsed

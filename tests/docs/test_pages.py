@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import aggro
-from aggro.learners.registry import ACTIVE, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,7 +25,7 @@ def hooks():
 def test_the_tables_have_every_learner_once(hooks):
     assert hooks.MARK in (DOCS / "learners" / "index.md").read_text(encoding="utf-8")
     shown = hooks.on_page_markdown(f"before\n\n{hooks.MARK}\n").splitlines()
-    for entry in (*LEARNERS, ACTIVE, RECORDS):
+    for entry in (*LEARNERS, ACTIVE, RECORD_ENTRY):
         assert sum(line.startswith(f"| [`{entry.name}`](") for line in shown) == 1, entry.name
 
 

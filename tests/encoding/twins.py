@@ -6,7 +6,7 @@ import math
 import re
 from datetime import UTC, date, datetime
 
-from aggro.streams.tables.roles import MISSING
+from aggro.streams.tables.roles import MISSING_MARKS
 from aggro.streams.tables.written_numbers import AROUND as BLANKS
 
 MONTHS = [
@@ -36,7 +36,7 @@ class Twin:
 
     def __init__(self, roles, *, scale=True, words="counts", ngrams=1, na=()):
         self.roles, self.scale, self.words, self.ngrams = roles, scale, words, ngrams
-        self.missing = {*MISSING, *na}
+        self.missing = {*MISSING_MARKS, *na}
         self.met: list[str] = []  # columns
         self.names: dict[object, int] = {}  # features
         self.moments: dict[str, tuple[float, float, float]] = {}

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from aggro.engine.calibration import BINS, EFFECTIVE, HEIGHT, MANY, MIDDLES, RAISED, SLOPE, isotonic
+from aggro.engine.calibration import BINS, EFFECTIVE, FOURTH_BLOCKS_FROM, MIDDLES, OFFSET, RAISED, SLOPE, isotonic
 from aggro.engine.monitors import end_block
 from aggro.engine.rule import new_tally
 from aggro.learners.shared.features import frozen
@@ -128,7 +128,7 @@ def test_a_sigmoid_is_the_one_of_least_log_loss(separable):
         hits = leads > 0.0
     tally = tally_of(leads, hits)
     end_block(tally, NONE)
-    np.testing.assert_allclose(tally.curve[1, [SLOPE, HEIGHT]], twin_curve(tally, len(leads)), rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(tally.curve[1, [SLOPE, OFFSET]], twin_curve(tally, len(leads)), rtol=0.02, atol=0.02)
     assert tally.curve[1, RAISED] == 0.0
 
 
@@ -137,7 +137,7 @@ def test_scores_that_say_the_opposite_have_a_flat_curve():
     tally = tally_of(-leads, hits)
     end_block(tally, NONE)
     assert tally.curve[1, SLOPE] == 0.0
-    assert tally.curve[1, HEIGHT] < 0.0  # the second class is the rarer one
+    assert tally.curve[1, OFFSET] < 0.0  # the second class is the rarer one
 
 
 def test_costs_move_the_decision_to_where_they_are_equal():
@@ -167,12 +167,12 @@ def test_isotonic_heights_are_those_of_pooled_bins():
 
 
 def test_every_other_block_is_enough_after_many_rows():
-    X, y = stream(2, MANY + 256)
-    cuts = MANY, MANY + 128, MANY + 256
+    X, y = stream(2, FOURTH_BLOCKS_FROM + 256)
+    cuts = FOURTH_BLOCKS_FROM, FOURTH_BLOCKS_FROM + 128, FOURTH_BLOCKS_FROM + 256
     pairs = [PAClassifier().partial_fit(X[:n], y[:n])._model.state.tally.pairs.sum() for n in cuts]
     assert pairs[0] < pairs[1] == pairs[2]
     weighed = PAClassifier(class_weight="balanced").partial_fit(X, y)._model.state.tally
-    assert weighed.pairs.sum() == (np.arange(MANY + 257.0) ** 2)[weighed_from(y) :].sum()
+    assert weighed.pairs.sum() == (np.arange(FOURTH_BLOCKS_FROM + 257.0) ** 2)[weighed_from(y) :].sum()
 
 
 def weighed_from(y) -> int:

@@ -9,20 +9,20 @@ import pytest
 
 from aggro import ActiveLearner, AROWRegressor, KernelPARegressor, PAClassifier, PARegressor, RecordLearner
 from aggro.engine.drift import (
-    CONFIDENCE,
+    BLOCK_ERRORS,
+    BLOCK_ROWS,
+    BLOCK_SQUARES,
+    BUCKET_SIZES,
+    BUCKETS_OF_A_SIZE,
     DOUBTS,
-    DRIFTS,
+    DRIFT_CONFIDENCE,
     ERRORS,
-    FEW,
-    FILLED,
-    LEVELS,
     LOSSES,
-    NEW,
-    PLACE,
+    N_CHANGES,
     REFERENCE,
-    ROOM,
-    SQUARES,
-    WRONG,
+    RING_PLACE,
+    ROWS_BEFORE_TESTS,
+    SMALL_BUCKETS,
 )
 from aggro.engine.monitors import end_block
 from aggro.engine.rule import SEEN, new_tally
@@ -53,18 +53,18 @@ class Twin:
 
     def add(self, seen, block):
         bucket, self.count = (len(block), sum(block), sum(u * u for u in block)), self.count + 1
-        for level in range(LEVELS):
+        for level in range(BUCKET_SIZES):
             if level == len(self.sizes):
                 self.sizes.append([])
             self.sizes[level].append(bucket)
-            if len(self.sizes[level]) < ROOM:
+            if len(self.sizes[level]) < BUCKETS_OF_A_SIZE:
                 break
             a, b = self.sizes[level][:2]
             del self.sizes[level][:2]
             bucket = (a[0] + b[0], a[1] + b[1], a[2] + b[2])
-        risen, most = False, LEVELS if self.count % 32 % 8 == 0 else NEW
+        risen, most = False, BUCKET_SIZES if self.count % 32 % 8 == 0 else SMALL_BUCKETS
         while (found := self.cut(most)) != 0:
-            risen, most = risen or found > 0, LEVELS
+            risen, most = risen or found > 0, BUCKET_SIZES
             self.forget()
             while found > 0 and sum(bucket[0] for buckets in self.sizes for bucket in buckets) > found:
                 self.forget()
@@ -78,10 +78,10 @@ class Twin:
     def cut(self, most):
         every = [bucket for buckets in self.sizes for bucket in reversed(buckets)]
         n, s, ss = (sum(bucket[j] for bucket in every) for j in range(3))
-        if n < FEW:
+        if n < ROWS_BEFORE_TESTS:
             return 0
         levels = sum(1 for buckets in self.sizes if buckets)
-        doubt = log(2.0 * log(128.0 * ROOM * 2.0**levels) / CONFIDENCE)
+        doubt = log(2.0 * log(128.0 * BUCKETS_OF_A_SIZE * 2.0**levels) / DRIFT_CONFIDENCE)
         assert doubt == pytest.approx(DOUBTS[levels])
         variance = max(ss / n - (s / n) ** 2, 0.0)
         new_n = new_s = 0.0
@@ -104,11 +104,11 @@ def fed(errors):
     tally, twin = new_tally(2), Twin()
     for seen, block in blocks(errors.tolist()):
         tally.rows[SEEN] = tally.marks[0] = seen
-        tally.marks[FILLED] = len(block)
-        tally.sums[WRONG], tally.sums[SQUARES] = sum(block), sum(u * u for u in block)
+        tally.marks[BLOCK_ROWS] = len(block)
+        tally.sums[BLOCK_ERRORS], tally.sums[BLOCK_SQUARES] = sum(block), sum(u * u for u in block)
         end_block(tally, NONE)
         twin.add(seen, block)
-        assert tally.marks[PLACE] == twin.count % 32
+        assert tally.marks[RING_PLACE] == twin.count % 32
     return tally, twin
 
 
@@ -121,7 +121,7 @@ def rising(seed, n=12_000, at=6_000, before=0.1, after=0.3):
 def test_the_compiled_window_is_the_literal_one(seed):
     errors = np.concatenate([rising(seed), rising(seed + 9, before=0.05, after=0.5)])
     tally, twin = fed(errors)
-    assert tally.marks[DRIFTS] == len(twin.rows) > 0
+    assert tally.marks[N_CHANGES] == len(twin.rows) > 0
     assert drifts_in(tally.marks).tolist() == twin.rows[-8:]
     assert tally.counts[: len(twin.sizes)].tolist() == [len(buckets) for buckets in twin.sizes]
 
@@ -132,8 +132,8 @@ def test_few_false_alarms_and_a_change_is_seen_about_as_soon_as_by_river():
     delays, theirs, false, their_false = [], [], 0, 0
     for seed in range(20):
         still = rising(seed, n=20_000, before=0.15, after=0.15)
-        false += fed(still)[0].marks[DRIFTS]
-        adwin = ADWIN(delta=CONFIDENCE)
+        false += fed(still)[0].marks[N_CHANGES]
+        adwin = ADWIN(delta=DRIFT_CONFIDENCE)
         changed = rising(seed, n=12_000, at=6_000)
         ours = [row for row in drifts_in(fed(changed)[0].marks).tolist() if row > 6_000]
         delays.append(ours[0] - 6_000)
@@ -142,7 +142,7 @@ def test_few_false_alarms_and_a_change_is_seen_about_as_soon_as_by_river():
             if adwin.drift_detected and row >= 6_000:
                 theirs.append(row + 1 - 6_000)
                 break
-        quiet = ADWIN(delta=CONFIDENCE)
+        quiet = ADWIN(delta=DRIFT_CONFIDENCE)
         for u in still[:5_000]:
             quiet.update(u)
             their_false += quiet.drift_detected
@@ -169,7 +169,7 @@ def test_the_recent_error_is_that_of_the_last_rows():
         wrong.append(model.n_mistakes_ - before)
         if len(wrong) in (1, 5, 64, 70, 1000, 1500):
             full = [len(block) for _, block in blocks(wrong)][-32:]
-            left = int(model._model.state.tally.marks[FILLED])
+            left = int(model._model.state.tally.marks[BLOCK_ROWS])
             known = max(left + n for n in np.cumsum([0, *full[::-1]]) if left + n <= 1024)
             assert model.recent_error_ == pytest.approx(np.mean(wrong[-known:]))
     recent = model.history_["recent"]
@@ -234,7 +234,7 @@ def test_the_loss_that_is_watched_is_the_one_that_the_step_minimises(learner, un
         before = float(model._model.state.tally.loss[0]) if t else 0.0
         errors[t] = float(model.learn_one(x, target)._model.state.tally.loss[0]) - before
     tally = model._model.state.tally
-    full, squared = 600 - int(tally.marks[FILLED]), learner is not KernelPARegressor
+    full, squared = 600 - int(tally.marks[BLOCK_ROWS]), learner is not KernelPARegressor
     if squared:
         kept = np.concatenate([block for _, block in blocks(np.square(errors[:full]))][-32:])
         assert tally.recent[:, ERRORS].sum() == pytest.approx(kept.sum(), rel=1e-6)

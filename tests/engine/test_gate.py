@@ -11,7 +11,18 @@ from helpers.tiny_rule import TinyParams, learned, tiny
 
 from aggro.engine import gate as module
 from aggro.engine import passes
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate, Strategy, first_asked
+from aggro.engine.gate import (
+    ASKED,
+    GATE_DELTA,
+    GATE_MISTAKES,
+    GATE_WEIGHT,
+    LAST_QUERY,
+    OPEN,
+    PASSED,
+    Gate,
+    Strategy,
+    first_asked,
+)
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.monitors import observer
 from aggro.engine.passes import layout_of, suited
@@ -49,8 +60,8 @@ def test_the_margin_strategy_asks_by_its_formula():
     chances = [0.7 / (0.7 + abs(f)) for f in SCORES]
     assert asked(gate, SCORES) == expected(chances)
     assert gate.counts.tolist() == [100, len(expected(chances)), 100]
-    assert gate.sums[LAST] == chances[expected(chances)[-1]]
-    assert gate.sums[DELTA] == 0.7
+    assert gate.sums[LAST_QUERY] == chances[expected(chances)[-1]]
+    assert gate.sums[GATE_DELTA] == 0.7
 
 
 def test_a_random_gate_looks_at_no_score():
@@ -88,7 +99,7 @@ def test_a_target_rate_moves_delta(strategy):
             found.append(t)
             surplus = min(surplus + 1.0, 20.0)
     assert asked(gate, SCORES) == found
-    assert gate.sums[DELTA] == pytest.approx(delta, rel=1e-12)
+    assert gate.sums[GATE_DELTA] == pytest.approx(delta, rel=1e-12)
 
 
 def test_a_spent_budget_is_the_end_and_rows_go_on_counting():
@@ -126,7 +137,10 @@ def test_rows_asked_about_are_learned_and_no_others():
     state.tally.rows[:] = 2, 0, 0, 2, 2  # two classes have been seen
     assert tuple(attend(state, gate, [1, 5, -2, 3], [1, 1, 1, 1], known=2)) == (-1, False)
     assert [(x, y) for x, y, *_ in learned(state)] == [(1, 1), (-2, 1)]
-    assert gate.sums[[WEIGHT, WRONG]].tolist() == [2.0, 1.0]  # by the scores that learn, 2x, the second was wrong
+    assert gate.sums[[GATE_WEIGHT, GATE_MISTAKES]].tolist() == [
+        2.0,
+        1.0,
+    ]  # by the scores that learn, 2x, the second was wrong
 
 
 def test_it_stops_at_a_class_that_is_not_known_and_at_a_row_that_is_not_finite():

@@ -10,7 +10,7 @@ from aggro.engine import passes
 from aggro.engine.calibration import BALANCED
 from aggro.engine.monitors import observer
 from aggro.engine.passes import from_outside, layout_of, suited
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
+from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.features import frozen
 
@@ -41,7 +41,7 @@ def test_rows_are_learned_in_order_and_counted(params):
     assert learned(state) == [[1, 2, 1, ordinary], [-2, 1, 1, ordinary], [0, 5, 1, ordinary]]
     assert state.tally.rows[[SEEN, UPDATES, MISTAKES]].tolist() == [3, 2, 2]
     assert state.tally.loss[0] == 0.0 + 5.0 + 5.0
-    assert state.tally.rows[MARKS] == 2
+    assert state.tally.rows[HISTORY_MARKS] == 2
     assert state.tally.history[:2].tolist() == [[1, 0, 0], [2, 5, 1]]  # rows, sum of losses, mistakes
 
 

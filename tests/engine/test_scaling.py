@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from aggro.engine.prepared_rows import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import LISTED, ROWS, Scale, new_scaling
+from aggro.engine.scaling import LISTED_COLUMNS, SCALED_ROWS, Scale, new_scaling
 from aggro.learners.shared.features import frozen
 
 MODES = [Scale.STANDARD, Scale.RMS, Scale.AUTO]
@@ -146,7 +146,7 @@ def test_the_list_has_every_common_feature_and_stays_short():
     rng = np.random.default_rng(2)
     X = np.where(rng.random((400, 300)) < np.linspace(0.0, 0.5, 300) ** 2, 1.0, 0.0)
     _, scaling = by_entries(Scale.AUTO, X)
-    listed = scaling.listed[: scaling.facts[LISTED]]
+    listed = scaling.listed[: scaling.facts[LISTED_COLUMNS]]
     common = np.flatnonzero(4 * (X != 0.0).sum(axis=0) >= 400)
     assert set(common) <= set(listed.tolist())
     assert listed.shape[0] <= common.shape[0] + 2
@@ -182,4 +182,4 @@ def test_far_values_and_narrow_rows():
     Z, order = np.empty((80, 11)), np.zeros(80, np.int64)
     scale_many(Alone(narrow), frozen(np.ascontiguousarray(X[:40, :6])), Z, order, True)
     np.testing.assert_array_equal(Z[order[40:]], by_rows(Scale.STANDARD, wide)[0].learned)
-    assert narrow.facts[ROWS] == 40
+    assert narrow.facts[SCALED_ROWS] == 40

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggro.evaluate import Curve
-from aggro.evaluate.chart import NARROW, WIDE, Line, draw_chart, error_chart
+from aggro.evaluate.chart import NARROW_CHART, WIDE_CHART, Line, draw_chart, error_chart
 from aggro.evaluate.page import Section, Table, render
 from aggro.plot.label_places import folded, spread
 
@@ -18,7 +18,7 @@ ROWS = 2 ** np.arange(12)
 
 def chart(*curves, **options):
     lines = [Line(f"line <{k}>", Curve(ROWS, np.asarray(errors), 1.0), peer=k > 0) for k, errors in enumerate(curves)]
-    return draw_chart(lines, WIDE, "Mistakes & more", True, **options)
+    return draw_chart(lines, WIDE_CHART, "Mistakes & more", True, **options)
 
 
 def test_lines_fall_as_errors_fall_and_end_at_the_last_row():
@@ -80,7 +80,7 @@ def boxes(svg):
         yield text.text, (left, y - UP, left + wide, y + DOWN)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", [WIDE_CHART, NARROW_CHART])
 @pytest.mark.parametrize("rows", [2 ** np.arange(6), 2 ** np.arange(31)], ids=["few", "many"])
 @pytest.mark.parametrize(
     "names", [[LONG, "b", LONG + "!"], ["W" * 60], [f"learner {k}, {LONG}" for k in range(25)]], ids=len

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learners.registry import LEARNERS, find
-from aggro.models.container import BLANK, MAGIC
+from aggro.models.container import BLANK, CONTAINER_MAGIC
 from aggro.testing.variants import stream, variants
 
 NAMES = [entry.name for entry in LEARNERS]
@@ -42,7 +42,7 @@ def raw(content: bytes) -> bytes:
 
 def seal(raw: bytes, data: bytes) -> bytes:
     """A file with this header as it stands and the checksum that belongs to it."""
-    at = len(MAGIC)
+    at = len(CONTAINER_MAGIC)
     raw = raw[:at] + BLANK + raw[at + 64 :]
     size = len(raw).to_bytes(8, "little")
     digest = hashlib.sha256(size + raw + data).hexdigest().encode()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aggro.streams.datasets import NAMES
+from aggro.streams.datasets import DATA_SET_BY_NAME
 
 ROWS = 400
 QUICK = ("svmguide1", "w7a", "ijcnn1", "sonar", "twonorm")  # that quick runs look at
@@ -15,7 +15,7 @@ QUICK = ("svmguide1", "w7a", "ijcnn1", "sonar", "twonorm")  # that quick runs lo
 def write(folder: Path, names: tuple[str, ...]) -> None:
     """Rows that can be learned, as wide as the set is and in its format, with its labels."""
     for seed, name in enumerate(names):
-        entry = NAMES[name]
+        entry = DATA_SET_BY_NAME[name]
         assert entry.features is not None
         rng = np.random.default_rng(seed)
         for part in entry.parts.values():

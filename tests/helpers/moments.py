@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.scaling import BOUND, FEW, SHARE
+from aggro.engine.scaling import BOUND, PRIOR_ROWS, RARE_SHARE
 
 
 def transformed(mode, before, x):
     """The row by all rows before it, in the mode of this name, and whether it is to be learned with itself counted."""
-    z, far = np.zeros(len(x)), len(before) < FEW
+    z, far = np.zeros(len(x)), len(before) < PRIOR_ROWS
     for j, column in enumerate(np.asarray(before, float).reshape(-1, len(x)).T):
         there, t = column[column != 0.0], len(column)
         if mode == "standard" or (mode == "auto" and 4 * len(there) >= t):
             if t and np.ptp(column) > 0.0:
                 z[j] = (x[j] - column.mean()) / column.std()
-                far |= bool(z[j] ** 2 > max(BOUND**2, SHARE * t))
+                far |= bool(z[j] ** 2 > max(BOUND**2, RARE_SHARE * t))
             else:
                 far |= bool(t and x[j] != column[0])
         elif x[j] != 0.0:
             z[j] = x[j] / np.sqrt(np.mean(there**2)) if len(there) else np.sign(x[j])
-            far |= bool(z[j] ** 2 > max(BOUND**2, SHARE * len(there)))
+            far |= bool(z[j] ** 2 > max(BOUND**2, RARE_SHARE * len(there)))
     return z, far
 
 

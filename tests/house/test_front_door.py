@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 import aggro
 import aggro.estimators
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES, Entry
 
-EVERY = (*LEARNERS, *AUTO, ACTIVE, RECORDS)
+EVERY = (*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY)
 NAMES = {entry.name for entry in EVERY}
-OF_PAPERS = NAMES - {RECORDS.name, *(entry.name for entry in AUTO)}
+OF_PAPERS = NAMES - {RECORD_ENTRY.name, *(entry.name for entry in VOTES)}
 FIRST_OF_ALL = {
     *("PAClassifier", "PARegressor", "PAUniclass", "KernelPAClassifier", "KernelPARegressor", "AROWClassifier"),
     *("AROWRegressor", "PAMOClassifier", "PAMeansClassifier", "RecordLearner", "ActiveLearner", "AutoClassifier"),

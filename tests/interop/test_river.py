@@ -20,7 +20,7 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 import aggro  # noqa: E402
 from aggro.interop import published, river  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
-from aggro.learners.shared.one_row_code import CODE  # noqa: E402
+from aggro.learners.shared.one_row_code import CODE_AT  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
 DETECTORS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "outlier"]
@@ -78,8 +78,8 @@ def test_who_walks_a_model_does_not_reach_compiled_code():
         model.learn_one({"a": 1.0, "b": 2.0}, True)
         model.predict_one({"a": 1.0, "b": 2.0})
         model.learn_one(np.ones(2), False)
-    assert CODE
-    code = set(map(id, CODE.values()))
+    assert CODE_AT
+    code = set(map(id, CODE_AT.values()))
     seen, pending = set(), [model]
     while pending:
         thing = pending.pop()

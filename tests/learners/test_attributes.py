@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from aggro import ActiveLearner, PAClassifier, RecordLearner, estimators
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES
 
-EVERY = [entry.name for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS)]
+EVERY = [entry.name for entry in (*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY)]
 
 
 @pytest.mark.parametrize("name", EVERY)

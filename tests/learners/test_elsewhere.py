@@ -12,7 +12,7 @@ from sklearn.base import clone
 import aggro
 from aggro.interop import river
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.elsewhere import ELSEWHERE
+from aggro.learners.shared.elsewhere import FOREIGN_PARAMETERS
 
 FITS = {
     "PAClassifier": [("hinge", "pa1"), ("squared_hinge", "pa2")],
@@ -65,7 +65,7 @@ def test_what_to_say_instead(settings, said):
 def test_every_learner_refuses_every_name_it_does_not_have():
     for entry in LEARNERS:
         own = inspect.signature(entry.load().__init__).parameters
-        for name in set(ELSEWHERE) - set(own):
+        for name in set(FOREIGN_PARAMETERS) - set(own):
             with pytest.raises(TypeError, match=f"{entry.name} has no parameter '{name}'") as caught:
                 getattr(aggro, entry.name)(**{name: 1})
             assert "\n" not in str(caught.value)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggro.learners.shared.labels import LETTERS, SEARCHED, Labels
+from aggro.learners.shared.labels import LONGEST_LABEL, SEARCHED, Labels
 
 rng = np.random.default_rng(0)
-WORDS = ["", "a", "ab", "b", "é", "\N{GRINNING FACE}", "a" * LETTERS, "a" * (LETTERS - 1) + "b"]
+WORDS = ["", "a", "ab", "b", "é", "\N{GRINNING FACE}", "a" * LONGEST_LABEL, "a" * (LONGEST_LABEL - 1) + "b"]
 
 
 def numbered(known: dict, labels: list, weights: np.ndarray) -> tuple[dict, list[float], list[int]]:
@@ -34,7 +34,13 @@ def kinds(names: list) -> list[np.ndarray]:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "names",
-    [WORDS, ["a" * (LETTERS + 1), "b"], [f"class {k}" for k in range(SEARCHED + 9)], [3, -1, 7], list(range(100))],
+    [
+        WORDS,
+        ["a" * (LONGEST_LABEL + 1), "b"],
+        [f"class {k}" for k in range(SEARCHED + 9)],
+        [3, -1, 7],
+        list(range(100)),
+    ],
 )
 def test_numbers_by_appearance(names, weighted):
     for labels in kinds(names):

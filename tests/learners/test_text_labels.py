@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 from aggro.learners.shared import inputs, text_labels
-from aggro.learners.shared.labels import MANY, Labels, all_same, unpacked
+from aggro.learners.shared.labels import MANY_TEXTS, Labels, all_same, unpacked
 from aggro.learners.shared.text_labels import (
     CAN_READ_TEXT,
-    ENTRIES,
-    WORDS,
+    LABEL_WORDS,
+    TABLE_ENTRIES,
     all_texts,
     number_array,
     number_texts,
@@ -91,7 +91,7 @@ def forms(labels: list[str]) -> dict[str, np.ndarray]:
 def test_numbers_are_those_of_a_dict(form, weighted):
     after, twin = Labels(), {}
     for piece, words in enumerate([WORDS_OF_ALL_KINDS[:3], WORDS_OF_ALL_KINDS, ["zz", "a", ""], WORDS_OF_ALL_KINDS]):
-        y = forms(drawn(words, MANY + 7, piece))[form]
+        y = forms(drawn(words, MANY_TEXTS + 7, piece))[form]
         weights = np.random.default_rng(piece).integers(0, 2, y.shape[0]).astype(float) if weighted else NO_WEIGHTS
         quick = (number_array if y.dtype.kind == "U" else number_texts)(y, weights, after.codes)
         assert quick is not None or (y.dtype.kind == "O" and not CAN_READ_TEXT)
@@ -102,7 +102,7 @@ def test_numbers_are_those_of_a_dict(form, weighted):
 
 @pytest.mark.parametrize("kind", [object, str])
 def test_a_nul_at_the_end_is_part_of_an_object_and_not_of_an_array(kind):
-    y = np.array(drawn(["a\0", "a", "\0", ""], MANY, 0), kind)
+    y = np.array(drawn(["a\0", "a", "\0", ""], MANY_TEXTS, 0), kind)
     after, codes, firsts = Labels({"a\0": 0}).encode(y, NO_WEIGHTS)
     assert (after.codes, codes.tolist(), firsts.tolist()) == numbered({"a\0": 0}, y.tolist(), NO_WEIGHTS)
 
@@ -110,22 +110,24 @@ def test_a_nul_at_the_end_is_part_of_an_object_and_not_of_an_array(kind):
 def test_labels_that_differ_in_any_letter_are_told_apart():
     base = "abcdefghijklmnopqrst"
     words = [base] + [base[:k] + "_" + base[k + 1 :] for k in range(len(base))] + [base[:k] for k in range(len(base))]
-    for y in forms(drawn(words, 5 * MANY, 3)).values():
+    for y in forms(drawn(words, 5 * MANY_TEXTS, 3)).values():
         after, codes, _ = Labels().encode(y, NO_WEIGHTS)
         twin, numbers, _ = numbered({}, y.tolist(), NO_WEIGHTS)
         assert (after.codes, codes.tolist()) == (twin, numbers)
 
 
-@pytest.mark.parametrize("words", [[f"class {k}" for k in range(ENTRIES + 9)], ["a", "b" * (8 * WORDS + 1)]])
+@pytest.mark.parametrize(
+    "words", [[f"class {k}" for k in range(TABLE_ENTRIES + 9)], ["a", "b" * (8 * LABEL_WORDS + 1)]]
+)
 def test_more_or_longer_labels_than_a_table_takes(words):
-    for y in forms(drawn(words, 4 * ENTRIES, 1)).values():
+    for y in forms(drawn(words, 4 * TABLE_ENTRIES, 1)).values():
         after, codes, firsts = Labels().encode(y, NO_WEIGHTS)
         assert (after.codes, codes.tolist(), firsts.tolist()) == numbered({}, y.tolist(), NO_WEIGHTS)
 
 
 @reads_objects
 def test_blocks_go_together(monkeypatch):
-    monkeypatch.setattr(text_labels, "BLOCK", 100)
+    monkeypatch.setattr(text_labels, "LABELS_AT_ONCE", 100)
     y = np.array(drawn(WORDS_OF_ALL_KINDS, 1234, 5), object)
     assert all_texts(y)
     codes, added, firsts = number_texts(y, NO_WEIGHTS, {})
@@ -148,40 +150,40 @@ class Text(str):
 
 @pytest.mark.parametrize("odd", [1, None, 1.5, b"a", Text("a"), np.str_("a"), True])
 def test_objects_that_are_no_plain_texts_are_left_to_python(odd):
-    y = np.array(["a", "b"] * MANY, object)
+    y = np.array(["a", "b"] * MANY_TEXTS, object)
     y[-1] = odd
     assert not all_texts(y)
     assert number_texts(y, NO_WEIGHTS, {}) is None
-    assert number_texts(np.empty(MANY, object), NO_WEIGHTS, {}) is None
+    assert number_texts(np.empty(MANY_TEXTS, object), NO_WEIGHTS, {}) is None
 
 
 @pytest.mark.parametrize("odd", [None, float("nan")])
 @pytest.mark.parametrize("put", [list, np.array, pd.Series], ids=["list", "array", "Series"])
 def test_a_missing_label_among_many_is_refused(odd, put):
-    labels = ["a", "b"] * MANY
+    labels = ["a", "b"] * MANY_TEXTS
     labels[-1] = odd
     y = put(labels) if put is not np.array else np.array(labels, object)
     if put is list and odd is not None:
         pytest.skip("NumPy makes the text 'nan' of it")
     with pytest.raises(ValueError, match=r"Input y contains NaN|Unknown label type"):
-        PAClassifier().partial_fit(np.ones((2 * MANY, 2)), y)
+        PAClassifier().partial_fit(np.ones((2 * MANY_TEXTS, 2)), y)
 
 
 def test_a_list_becomes_the_array_that_numpy_makes_of_it():
     for words in (WORDS_OF_ALL_KINDS, ["a\0", "a", "\0", ""], ["only"]):
-        labels = drawn(words, MANY, 2)
-        made = inputs.as_labels(labels, MANY, "a learner")
+        labels = drawn(words, MANY_TEXTS, 2)
+        made = inputs.as_labels(labels, MANY_TEXTS, "a learner")
         assert made.dtype == np.asarray(labels).dtype
         assert made.tolist() == np.asarray(labels).tolist()
-    mixed = ["a", 1] * MANY
+    mixed = ["a", 1] * MANY_TEXTS
     assert unpacked(mixed) is mixed
-    assert inputs.as_labels(mixed, 2 * MANY, "a learner").tolist() == ["a", "1"] * MANY
+    assert inputs.as_labels(mixed, 2 * MANY_TEXTS, "a learner").tolist() == ["a", "1"] * MANY_TEXTS
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "str", object])
 def test_columns_of_pandas_are_the_arrays_that_pandas_makes_of_them(kind):
-    column = pd.Series(drawn(WORDS_OF_ALL_KINDS, MANY, 4), dtype=kind)
-    made = inputs.as_labels(column, MANY, "a learner")
+    column = pd.Series(drawn(WORDS_OF_ALL_KINDS, MANY_TEXTS, 4), dtype=kind)
+    made = inputs.as_labels(column, MANY_TEXTS, "a learner")
     assert made.dtype == column.to_numpy().dtype
     assert made.tolist() == column.to_numpy().tolist()
 
@@ -194,12 +196,12 @@ def test_columns_of_pyarrow_are_read_where_they_are(kind):
         column = pa.array(words, kind)
         for part in (column, column[17:411], column[499:], pa.chunked_array([column])):
             assert texts_of(part).tolist() == part.to_pylist()
-    many = [f"{k} of many" for k in range(ENTRIES)]
+    many = [f"{k} of many" for k in range(TABLE_ENTRIES)]
     assert texts_of(pa.array(many, kind)).tolist() == many
 
 
 @reads_objects
-@pytest.mark.parametrize("words", [["a", None], ["x" * (WORDS + 1)], [f"{k}" for k in range(ENTRIES + 1)]])
+@pytest.mark.parametrize("words", [["a", None], ["x" * (LABEL_WORDS + 1)], [f"{k}" for k in range(TABLE_ENTRIES + 1)]])
 def test_columns_of_pyarrow_that_are_left_to_pandas(words):
     assert texts_of(pa.array(words, "string")) is None
 
@@ -230,10 +232,10 @@ def test_bounds_that_leave_the_letters_are_not_followed(bounds):
 
 
 def test_categories_of_numbers_stay_numbers():
-    column = pd.Series([3, 1, 2] * MANY, dtype="category")
-    made = inputs.as_labels(column, 3 * MANY, "a learner")
+    column = pd.Series([3, 1, 2] * MANY_TEXTS, dtype="category")
+    made = inputs.as_labels(column, 3 * MANY_TEXTS, "a learner")
     assert made.dtype == column.to_numpy().dtype
-    assert made.tolist() == [3, 1, 2] * MANY
+    assert made.tolist() == [3, 1, 2] * MANY_TEXTS
 
 
 def test_all_same():
@@ -248,7 +250,7 @@ def test_all_same():
 @pytest.mark.parametrize("classes", [2, 10])
 def test_models_are_the_same_whatever_the_labels_are_in(classes):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((3 * MANY, 4))
+    X = rng.standard_normal((3 * MANY_TEXTS, 4))
     y = (X @ rng.standard_normal((4, classes))).argmax(axis=1)
     labels = [f"class {k}" for k in y]
     expected = PAClassifier().partial_fit(X, y)

@@ -26,8 +26,8 @@ from aggro.testing.variants import arrays, known, stream
 @pytest.fixture
 def hasty(monkeypatch):
     """Everything is worth a word at once, and a piece is a few rows."""
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "FIRST", 5)
+    monkeypatch.setattr(progress, "PROGRESS_AFTER", 0.0)
+    monkeypatch.setattr(progress, "FIRST_PIECE", 5)
     monkeypatch.setattr(progress, "FRAME", 1e-9)
 
 
@@ -109,7 +109,7 @@ def test_pieces_take_about_a_tenth_of_a_second_each(monkeypatch):
         clock[0] += (last - first) * 1e-6  # a million rows a second
         sizes.append(last - first)
     assert sum(sizes) == 10**7
-    assert sizes[0] == progress.FIRST
+    assert sizes[0] == progress.FIRST_PIECE
     assert all(90_000 <= size <= 110_000 for size in sizes[4:-1])
 
 

@@ -128,13 +128,13 @@ def test_what_was_drawn_by_other_seeds_is_not_averaged(kind):
 
 
 def test_a_long_seed_stays_what_it_was():
-    from aggro.engine.feature_maps.parts import SEED
+    from aggro.engine.feature_maps.parts import MAP_SEED
     from aggro.learners.shared.inside import model_of
 
     seed = 2**61 + 2**32 + 1  # more than a float holds
     base = aggro.FOGDClassifier(random_state=seed)
     mixed = merge(base, [learned(copy.deepcopy(base), 60 * k) for k in (0, 1)])
-    assert int(model_of(mixed).state.map.facts[SEED]) == seed
+    assert int(model_of(mixed).state.map.facts[MAP_SEED]) == seed
 
 
 def test_a_block_that_the_start_had_begun_does_not_count_more_rows_than_there_are(tmp_path):

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from aggro.mixing.exact_sums import MOST, ExactSum, added
+from aggro.mixing.exact_sums import LARGEST_DOUBLE, ExactSum, added
 
 KINDS = {
     "plain": lambda rng, n: rng.standard_normal(n),
@@ -76,5 +76,5 @@ def test_taking_away_what_was_added_leaves_nothing():
 def test_a_sum_of_nothing_and_one_that_is_too_large():
     assert not np.any(ExactSum.nothing((2, 3)).value())
     assert added(ExactSum.nothing((1,)), ExactSum.of(np.array([2.5]))).value()[0].tolist() == [2.5]
-    high, _ = ExactSum.of(np.array([MOST, -MOST])).times(4).value()
-    assert high.tolist() == [MOST, -MOST]
+    high, _ = ExactSum.of(np.array([LARGEST_DOUBLE, -LARGEST_DOUBLE])).times(4).value()
+    assert high.tolist() == [LARGEST_DOUBLE, -LARGEST_DOUBLE]

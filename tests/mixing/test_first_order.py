@@ -6,7 +6,7 @@ from helpers import apart
 from helpers.apart import THREE, TWO
 
 from aggro import ALMAClassifier, OSELMClassifier, Perceptron, ROMMAClassifier
-from aggro.learners.first_order.corrections import NEXT
+from aggro.learners.first_order.corrections import NEXT_CHECK
 from aggro.learners.shared.inside import model_of
 from aggro.mixing import merge
 
@@ -63,9 +63,9 @@ def test_corrections_are_counted():
     X, y = apart.two_classes(600)
     base = ALMAClassifier().partial_fit(X[:50], y[:50])
     learners = apart.apart(base, X[50:], y[50:])
-    made = [model_of(one).state.facts[NEXT, 0] - 1 for one in (base, *learners)]
+    made = [model_of(one).state.facts[NEXT_CHECK, 0] - 1 for one in (base, *learners)]
     mixed = merge(base, learners)
-    assert model_of(mixed).state.facts[NEXT, 0] - 1 == made[0] + sum(n - made[0] for n in made[1:])
+    assert model_of(mixed).state.facts[NEXT_CHECK, 0] - 1 == made[0] + sum(n - made[0] for n in made[1:])
     assert np.linalg.norm(model_of(mixed).state.W) <= 1.1
 
 

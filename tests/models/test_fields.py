@@ -16,7 +16,7 @@ from models.old import recipes
 
 from aggro import models
 from aggro.engine.fields import Each, Numbers, Whole, described, exactly, faults
-from aggro.engine.rule import MARKS, RULES, SEEN, Rule, Tally, new_tally
+from aggro.engine.rule import HISTORY_MARKS, RULES, SEEN, Rule, Tally, new_tally
 from aggro.learners.registry import LEARNERS
 from aggro.models import ModelFileError
 from aggro.models.errors import Flaw
@@ -232,6 +232,6 @@ def test_a_state_inside_a_function_has_the_checks_of_its_tally(own_rules):
     rule_of(Local)
     state = Local(new_tally(1), np.zeros(2))
     check_state(state, 0)
-    state.tally.rows[MARKS] = 1
+    state.tally.rows[HISTORY_MARKS] = 1
     with pytest.raises(Flaw, match=r"'tally.rows' holds 1, and should hold 0, in entry 4"):
         check_state(state, 0)

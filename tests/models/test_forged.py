@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import models
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES
+from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.inputs import as_rows, bad_value
 from aggro.models import ModelFileError
 from aggro.published import PAClassifier
@@ -107,8 +107,8 @@ def test_wrong_headers(changes, fault, tmp_path):
         ("tally.rows", LIVE, 4, "counts 4 classes, and the header names 3"),
         ("tally.rows", LIVE, -1, "holds -1"),
         ("tally.rows", LIVE, 1, "sum to"),
-        ("tally.rows", MARKS, 64, "holds 64, and should hold 5"),
-        ("tally.rows", MARKS, -1, "holds -1, and should hold 5"),
+        ("tally.rows", HISTORY_MARKS, 64, "holds 64, and should hold 5"),
+        ("tally.rows", HISTORY_MARKS, -1, "holds -1, and should hold 5"),
         ("tally.classes", 0, np.nan, r"'tally.classes' holds nan at \[0\]"),
         ("tally.classes", 7, 1.0, "sum to"),
         ("tally.history", (0, 0), np.nan, r"'tally.history' holds nan at \[0, 0\]"),

@@ -16,7 +16,7 @@ from aggro.serve.model import Model
 from aggro.serve.questions import Leases
 from aggro.serve.shapes import Examples
 from aggro.serve.store import StoreError
-from aggro.serve.waiting import COLUMNS, WaitingRoom
+from aggro.serve.waiting import SELECT_WAITING, WaitingRoom
 
 pytestmark = pytest.mark.xdist_group("serve")
 
@@ -418,7 +418,7 @@ def test_many_waiting_records_do_not_slow_the_next_one(tmp_path, monkeypatch):
         assert room.expired == 1_310 - room.counts()[0]
         for asked in (True, False):  # nor gone through for a question
             what = "IS NOT NULL" if asked else "IS NULL"
-            sql = f"EXPLAIN QUERY PLAN {COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
+            sql = f"EXPLAIN QUERY PLAN {SELECT_WAITING} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
             (step,) = models.store.rows(sql, 1, 50)
             assert "USING INDEX waiting_" in step[3]
 

@@ -21,7 +21,7 @@ from aggro.client import Client, ServeError
 from aggro.serve import Limits, Models
 from aggro.serve.shapes import Examples
 from aggro.serve.web import requests
-from aggro.serve.web.requests import LONG
+from aggro.serve.web.requests import LONG_BODY
 
 pytestmark = pytest.mark.xdist_group("serve")
 POST = b"POST /v1/models/default/predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"
@@ -128,7 +128,7 @@ def test_a_long_body_is_read_off_the_event_loop(tmp_path, monkeypatch):
     readers = []
 
     def parse(body, digits):
-        readers.append((len(body) > LONG, threading.current_thread().name.startswith("aggro-http")))
+        readers.append((len(body) > LONG_BODY, threading.current_thread().name.startswith("aggro-http")))
         return plainly(body, digits)
 
     plainly = requests.parse

@@ -13,7 +13,7 @@ import zstandard
 import aggro.streams
 from aggro.streams.io.files import Source
 from aggro.streams.tables import arrow_messages, parquet_pages
-from aggro.streams.tables.json_tables import DEEPEST
+from aggro.streams.tables.json_tables import DEEPEST_BRACKETS
 
 pa = pytest.importorskip("pyarrow")
 import pyarrow.parquet as pq  # noqa: E402
@@ -252,7 +252,9 @@ def test_deep_nesting_is_a_malformed_line(tmp_path, opening, lines):
     stream = aggro.streams.open(path, skip_bad=True)
     assert [y for chunk in stream for y in chunk.y] == [0, 1]
     assert stream.bad_lines == lines
-    path.write_bytes(b'{"x": "' + opening * DEEPEST * 2 + rb'\""' + b', "y": 0}\n' if b'"' not in opening else b"{}\n")
+    path.write_bytes(
+        b'{"x": "' + opening * DEEPEST_BRACKETS * 2 + rb'\""' + b', "y": 0}\n' if b'"' not in opening else b"{}\n"
+    )
     if b'"' not in opening:  # in a string, brackets are letters
         assert len(read(path)) == 1
 
@@ -262,7 +264,7 @@ def test_deep_nesting_that_closes_is_a_malformed_line(tmp_path, opens):
     path = tmp_path / "a.jsonl"
     deep = opens * 20_000 + "1" + ("]" if opens == "[" else "}") * 20_000
     path.write_text(f'{{"x": {deep}, "y": 0}}\n')
-    with pytest.raises(aggro.streams.BadLine, match=rf"a\.jsonl, line 1, .*nested more than {DEEPEST} deep"):
+    with pytest.raises(aggro.streams.BadLine, match=rf"a\.jsonl, line 1, .*nested more than {DEEPEST_BRACKETS} deep"):
         read(path, skip_bad=True)
     path.write_text(f'{{"x": 1, "y": 0}}\n{{"x": {deep}, "y": 0}}\n{{"x": 2, "y": 1}}\n')
     stream = aggro.streams.open(path, skip_bad=True)

@@ -24,7 +24,7 @@ needs_data = pytest.mark.skipif(HAVE is None, reason="the data sets are not here
 @needs_data
 @pytest.mark.parametrize(("name", "part"), [pair for pair in PARTS if pair[0] not in {*ABSENT, "mnist", "cbcl"}])
 def test_a_loaded_set_is_what_it_should_be(name, part):
-    entry = datasets.NAMES[name]
+    entry = datasets.DATA_SET_BY_NAME[name]
     chunks = list(streams.load(name, part, data=HAVE))
     assert sum(len(chunk.y) for chunk in chunks) == entry.parts[part].rows
     y = np.concatenate([chunk.y for chunk in chunks])
@@ -42,15 +42,15 @@ def test_a_loaded_set_is_what_it_should_be(name, part):
 @needs_data
 @pytest.mark.parametrize("name", ["mnist", "cbcl"])
 def test_the_large_ones_have_their_width(name):
-    for part in datasets.NAMES[name].parts:
+    for part in datasets.DATA_SET_BY_NAME[name].parts:
         chunk = next(iter(streams.load(name, part, data=HAVE)))
-        assert chunk.X.shape[1] == datasets.NAMES[name].features
+        assert chunk.X.shape[1] == datasets.DATA_SET_BY_NAME[name].features
 
 
 @needs_data
-@pytest.mark.parametrize(("name", "part"), [p for p in PARTS if datasets.NAMES[p[0]].parts[p[1]].sha256])
+@pytest.mark.parametrize(("name", "part"), [p for p in PARTS if datasets.DATA_SET_BY_NAME[p[0]].parts[p[1]].sha256])
 def test_checksums_are_those_of_the_files(name, part):
-    known = datasets.NAMES[name].parts[part]
+    known = datasets.DATA_SET_BY_NAME[name].parts[part]
     assert digest_of(datasets.path_of(name, part, HAVE)) == (known.sha256, known.rows)
 
 
@@ -63,7 +63,7 @@ def test_every_set_has_a_home_and_a_sensible_entry():
         for part in entry.parts.values():
             assert part.rows > 0
             assert part.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", part.sha256)
-    assert set(datasets.NAMES) >= ABSENT
+    assert set(datasets.DATA_SET_BY_NAME) >= ABSENT
 
 
 def test_a_set_may_be_packed_in_any_way(tmp_path, monkeypatch):

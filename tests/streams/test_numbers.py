@@ -7,7 +7,7 @@ import struct
 import pytest
 from helpers import hard_numbers
 
-from aggro.streams.parse.numbers import FIVES, LEAST, parse_float
+from aggro.streams.parse.numbers import FIVES, LEAST_POWER, parse_float
 
 GOOD = ["0", "-0", "1", "-1", "+1", "1.", ".5", "-.5", "0.1", "1e5", "1E5", "1e+5", "1e-5", "1e-400", "1e-324"]
 GOOD += ["4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324"]  # the smallest float and half of it
@@ -51,7 +51,7 @@ def test_random_and_hard_numbers():
 
 def test_powers_of_five_are_right():
     for q in (-342, -28, -27, -1, 0, 1, 27, 28, 55, 56, 308):
-        high, low = (int(half) for half in FIVES[q - LEAST])
+        high, low = (int(half) for half in FIVES[q - LEAST_POWER])
         bits = high << 64 | low
         power = 5 ** abs(q)
         assert bits >> 127 == 1

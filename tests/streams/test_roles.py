@@ -10,7 +10,7 @@ import pytest
 
 from aggro.streams.tables.roles import (
     ISO,
-    MISSING,
+    MISSING_MARKS,
     NOTHING_SAID,
     Role,
     as_date,
@@ -28,7 +28,7 @@ def role_of(cells, name="column", **more):
     return guess(name, cells, **more).role
 
 
-@pytest.mark.parametrize("cells", [[], [None], ["", " ", "\t"], [float("nan"), "NaN", None], sorted(MISSING)])
+@pytest.mark.parametrize("cells", [[], [None], ["", " ", "\t"], [float("nan"), "NaN", None], sorted(MISSING_MARKS)])
 def test_a_column_without_cells_is_ignored(cells):
     assert guess("column", cells)[1:3] == (Role.IGNORE, "empty")
 

@@ -84,7 +84,7 @@ def test_largest_index():
         (b"1 1:1 qid:3", bad_lines.BAD_PAIR, 7),
         (b"1 qid:x 1:1", bad_lines.BAD_QUERY, 3),
         (b"1 1:1\0 2:1", bad_lines.BAD_VALUE, 6),
-        (b"1 1:1 # \0", bad_lines.NUL, 9),
+        (b"1 1:1 # \0", bad_lines.HOLDS_NUL, 9),
     ],
 )
 def test_malformed_lines(line, code, column):

@@ -82,7 +82,7 @@ def test_hashes_spread_evenly():
         (b"1 |a b:-inf", bad_lines.BAD_VALUE),
         (b"1 |a b:-", bad_lines.BAD_VALUE),
         (b"1 |a b:e5", bad_lines.BAD_VALUE),
-        (b"1 |a b:x\0y", bad_lines.NUL),
+        (b"1 |a b:x\0y", bad_lines.HOLDS_NUL),
         (b"1 |a b:1:2", bad_lines.BAD_VALUE),
         (b"1 |a b:1e999", bad_lines.LARGE_VALUE),
         (b"1 |a:1e200 b:1e200", bad_lines.LARGE_VALUE),

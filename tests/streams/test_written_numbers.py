@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aggro.encoding.cells import as_numbers
 from aggro.streams.tables.roles import NOTHING_SAID, Role, guess, settle
-from aggro.streams.tables.written_numbers import ABOVE, BELOW, EXACT, Style, guess_style, read
+from aggro.streams.tables.written_numbers import ABOVE, BELOW, EXACTLY, Style, guess_style, read
 
 pa = pytest.importorskip("pyarrow")
 
@@ -48,7 +48,7 @@ PATTERNS = ["0.5", "0,5", "1,234.5", "1.234,5", "1 234,5", "1 234.5", "1'234.5",
     ],
 )
 def test_cells(text, pattern, value):
-    assert read(text, pattern) == (value, EXACT)
+    assert read(text, pattern) == (value, EXACTLY)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_column_in_which_some_cells_are_bounds():
     for cells in (["<0.5", "1.2", ">9", None, "x"], pa.array(["<0.5", "1.2", ">9", None, "x"])):
         found = as_numbers(cells, (), column.pattern)
         assert np.array_equal(found.values, [0.5, 1.2, 9.0, np.nan, np.nan], equal_nan=True)
-        assert (found.sides.tolist(), found.strays) == ([BELOW, EXACT, ABOVE, EXACT, EXACT], 1)
+        assert (found.sides.tolist(), found.strays) == ([BELOW, EXACTLY, ABOVE, EXACTLY, EXACTLY], 1)
 
 
 @pytest.mark.parametrize(

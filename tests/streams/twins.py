@@ -42,7 +42,7 @@ def number(line: bytes, at: int, bad: int, large: int) -> tuple[float, int]:
 def comment(line: bytes, at: int) -> None:
     nul = line.find(b"\0", at)
     if nul >= 0:
-        raise Wrong(bad_lines.NUL, nul)
+        raise Wrong(bad_lines.HOLDS_NUL, nul)
 
 
 def svmlight_line(line: bytes, base: int) -> tuple[float, list] | None:
@@ -151,7 +151,7 @@ def vw_head(line: bytes, at: int, words: bool) -> tuple[float | bytes, float, in
         if not given:
             start = first
         if line[at : at + 1] == b"\0":
-            raise Wrong(bad_lines.NUL, at)
+            raise Wrong(bad_lines.HOLDS_NUL, at)
         after = BLANKS.match(line, at).end()
         if after == len(line):
             raise Wrong(bad_lines.NO_BAR, start)
@@ -215,7 +215,7 @@ def vw_line(line: bytes, words: bool) -> tuple[float | bytes, list, float] | Non
             match = TEXT.match(line, end + 1)
             end = match.end()
             if line[end : end + 1] == b"\0":
-                raise Wrong(bad_lines.NUL, end)
+                raise Wrong(bad_lines.HOLDS_NUL, end)
             features.append(((space, name, match[0]), 1.0))
             at = end
             continue

@@ -252,7 +252,7 @@ def test_the_best_comparator_of_theorem_3_is_where_the_slope_is_0(make, wide):
 
 
 def test_a_search_that_needs_too_much_memory_says_so(monkeypatch, separable):
-    monkeypatch.setattr("aggro.theory.find_comparator.LARGEST", 100)
+    monkeypatch.setattr("aggro.theory.find_comparator.LARGEST_HISTORY", 100)
     with pytest.raises(ValueError, match=r"too much memory here: 0 rows with 5 weights.* Give one"):
         theory.realizable_bound(PAClassifier(step="pa"), *separable)
 

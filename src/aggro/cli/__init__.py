@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-INTERRUPTED = 130  # as shells count: 128 and the signal
+EXIT_INTERRUPTED = 130  # as shells count: 128 and the signal
 OF_THE_EXTRA = ("typer", "rich", "click")
 NOT_BEGUN = b"aggro: Stopped before it began. Nothing was changed; run the same command again.\n"
 
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
         run(arguments)
     except KeyboardInterrupt:  # between two moments that have more to say
         print("aggro: Stopped.", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
 
 
 def loaded() -> Any:
@@ -66,7 +66,7 @@ def end_at_once(number: int, frame: Any) -> None:
     try:
         os.write(2, NOT_BEGUN)
     finally:
-        os._exit(INTERRUPTED)
+        os._exit(EXIT_INTERRUPTED)
 
 
 def end_quietly() -> None:

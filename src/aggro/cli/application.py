@@ -33,7 +33,7 @@ from aggro.cli.test import figures_of
 from aggro.cli.train import train
 from aggro.cli.warm import warm
 
-INTERRUPTED, UNREAD = 130, 141  # as shells count: 128 and the signal
+EXIT_INTERRUPTED, EXIT_UNREAD = 130, 141  # as shells count: 128 and the signal
 
 app = App(
     cls=Group,
@@ -89,11 +89,11 @@ def status_of(arguments: list[str] | None, command: App = app, name: str = "aggr
     try:
         status = command(arguments, prog_name=name, standalone_mode=False, terminal_width=help_width())
         sys.stdout.flush()
-        if status == INTERRUPTED:  # before a command began
+        if status == EXIT_INTERRUPTED:  # before a command began
             raise Stopped("Stopped.", signal.SIGINT)
     except (Unread, BrokenPipeError):  # the reader, such as head, has seen enough
         leave(sys.stdout)
-        return UNREAD
+        return EXIT_UNREAD
     except (Exception, KeyboardInterrupt) as error:
         end = end_of(error)
         if end is None:
@@ -130,7 +130,7 @@ def end_of(error: BaseException) -> tuple[int, str] | None:
     if isinstance(error, Stopped):
         return error.status, str(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
-        return INTERRUPTED, "Stopped."
+        return EXIT_INTERRUPTED, "Stopped."
     message = mistake_in(error) if isinstance(error, Exception) else None
     return None if message is None else (2, message)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aggro.streams import Position, Stream
 
 ENDING = ".checkpoint"  # behind the model's name
-LOOKED_AT = 65536  # bytes at both ends of a file that tell whether it is the same
+FINGERPRINT_BYTES = 65536  # bytes at both ends of a file that tell whether it is the same
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ def fingerprint(name: str) -> list[int]:
     """Size and a checksum of both ends of a file."""
     size = os.path.getsize(name)
     with open(name, "rb") as file:
-        ends = file.read(LOOKED_AT)
-        file.seek(max(0, size - LOOKED_AT))
-        return [size, zlib.crc32(file.read(LOOKED_AT), zlib.crc32(ends))]
+        ends = file.read(FINGERPRINT_BYTES)
+        file.seek(max(0, size - FINGERPRINT_BYTES))
+        return [size, zlib.crc32(file.read(FINGERPRINT_BYTES), zlib.crc32(ends))]
 
 
 def traits(learner: Any) -> dict[str, Any]:

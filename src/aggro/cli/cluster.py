@@ -21,20 +21,20 @@ import typer
 
 from aggro.cli.console import Mistake, shown
 
-LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
-ADDRESS = re.compile(r"(?:[a-z]+://)?[^/\s:]+:\d{1,5}|[a-z]+://\S+")
+LOCAL_CLUSTER = re.compile(r"local(?::([1-9]\d{0,3}))?")
+SCHEDULER_ADDRESS = re.compile(r"(?:[a-z]+://)?[^/\s:]+:\d{1,5}|[a-z]+://\S+")
 LOGGERS = ("distributed", "tornado", "asyncio")
 LONGEST_FILE = 2**20  # letters that a scheduler's may have
-SOON = 5  # seconds in which a scheduler must answer
-PANEL = "On Dask"
-EXPECTED = "local, local:N for N processes, an address such as tcp://host:8786, or a scheduler's file"
-WEIGHTS = ("rows", "uniform", "updates")  # as aggro.mixing has them
-SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?", re.IGNORECASE)
+SCHEDULER_TIMEOUT = 5  # seconds in which a scheduler must answer
+DASK_PANEL = "On Dask"
+EXPECTED_CLUSTER = "local, local:N for N processes, an address such as tcp://host:8786, or a scheduler's file"
+MERGE_WEIGHTS = ("rows", "uniform", "updates")  # as aggro.mixing has them
+SIZE_IN_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(i?)b?", re.IGNORECASE)
 PARTITION_BYTES = 2**26  # as aggro.streams has it
 
 
 def complete_weights(incomplete: str) -> list[str]:
-    return [name for name in WEIGHTS if name.startswith(incomplete)]
+    return [name for name in MERGE_WEIGHTS if name.startswith(incomplete)]
 
 
 def complete_clusters(incomplete: str) -> list[str]:
@@ -43,7 +43,7 @@ def complete_clusters(incomplete: str) -> list[str]:
 
 def size(written: str) -> int:
     """Bytes as people write them: 67108864, 64MB, 64MiB."""
-    match = SIZE.fullmatch(str(written).strip())
+    match = SIZE_IN_BYTES.fullmatch(str(written).strip())
     if match is None:
         raise Mistake(f"--partition-bytes: {written!r} is not a size. Write bytes, such as 1000000, or 64MB.")
     power = " kmg".index(match[2].lower() or " ")
@@ -57,7 +57,7 @@ Dask = Annotated[
     str | None,
     typer.Option(
         metavar="SCHEDULER",
-        rich_help_panel=PANEL,
+        rich_help_panel=DASK_PANEL,
         autocompletion=complete_clusters,
         help="Train on partitions in parallel: local, tcp://host:8786 or a scheduler file.",
     ),
@@ -67,7 +67,7 @@ PartitionBytes = Annotated[
     typer.Option(
         metavar="SIZE",
         parser=size,
-        rich_help_panel=PANEL,
+        rich_help_panel=DASK_PANEL,
         help="Size of a partition, such as 16MB; at least 1MiB.  [default: 64MiB]",
     ),
 ]
@@ -75,9 +75,9 @@ Mix = Annotated[
     str | None,
     typer.Option(
         metavar="HOW",
-        rich_help_panel=PANEL,
+        rich_help_panel=DASK_PANEL,
         autocompletion=complete_weights,
-        help=f"Weigh partitions by {', '.join(WEIGHTS)} when merging.  [default: rows]",
+        help=f"Weigh partitions by {', '.join(MERGE_WEIGHTS)} when merging.  [default: rows]",
     ),
 ]
 
@@ -89,26 +89,26 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
             if said is not None:
                 raise Mistake(f"{what} needs --dask: without it there are no partitions.")
         return
-    if mix is not None and mix not in WEIGHTS:
-        raise Mistake(f"--mix: unknown choice {mix!r}. There are: {', '.join(WEIGHTS)}.")
+    if mix is not None and mix not in MERGE_WEIGHTS:
+        raise Mistake(f"--mix: unknown choice {mix!r}. There are: {', '.join(MERGE_WEIGHTS)}.")
     from importlib.util import find_spec
 
     if find_spec("distributed") is None:
         raise Mistake("--dask needs Dask: pip install 'aggro[dask]'.")
-    if LOCAL.fullmatch(where) is not None:
+    if LOCAL_CLUSTER.fullmatch(where) is not None:
         return
     if os.path.isfile(where):
         address_in(where)
-    elif where.startswith("local:") or ADDRESS.fullmatch(where) is None:
+    elif where.startswith("local:") or SCHEDULER_ADDRESS.fullmatch(where) is None:
         if where.endswith(".json"):
-            raise Mistake(f"--dask: there is no file {where!r}. Expected {EXPECTED}.")
-        raise Mistake(f"--dask: {where!r} is not a scheduler. Expected {EXPECTED}.")
+            raise Mistake(f"--dask: there is no file {where!r}. Expected {EXPECTED_CLUSTER}.")
+        raise Mistake(f"--dask: {where!r} is not a scheduler. Expected {EXPECTED_CLUSTER}.")
 
 
 @contextmanager
 def connected(where: str, plugins: Sequence[str] = ()) -> Iterator[Any]:
     """A client of the cluster; one that was begun here is ended, whatever happens."""
-    match = LOCAL.fullmatch(where)
+    match = LOCAL_CLUSTER.fullmatch(where)
     with quiet(), contextlib.ExitStack() as stack:
         if match is not None:
             cluster = local_cluster(int(match[1] or 0) or cores())
@@ -132,7 +132,9 @@ def address_in(path: str) -> str:
             return address
     except (OSError, ValueError, LookupError, TypeError):
         pass
-    raise Mistake(f"--dask: {shown(path)} is not a scheduler file, which holds an address. Expected {EXPECTED}.")
+    raise Mistake(
+        f"--dask: {shown(path)} is not a scheduler file, which holds an address. Expected {EXPECTED_CLUSTER}."
+    )
 
 
 def cores() -> int:
@@ -165,7 +167,7 @@ def new_client(where: str, **to: Any) -> Any:
     from distributed import Client
 
     try:
-        return Client(timeout=SOON, set_as_default=False, **to)
+        return Client(timeout=SCHEDULER_TIMEOUT, set_as_default=False, **to)
     except Exception as error:  # what a wrong address, file or answer leads to is not told apart
         raise Mistake(
             f"--dask: there is no scheduler at {where} ({said(error)}). Start one with 'dask scheduler', or use "

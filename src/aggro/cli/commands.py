@@ -17,7 +17,7 @@ import typer
 from aggro.cli.help import Command
 from aggro.cli.outputs import checked, saying_what_is_left, uses_of
 
-SOON = 0.01  # seconds
+PROGRESS_DELAY = 0.01  # seconds
 
 
 class Unread(Exception):
@@ -85,7 +85,7 @@ def signals() -> Iterator[None]:
             hook(report)
             return
         number = getattr(report.exc_value, "signal", signal.SIGINT)
-        timer = threading.Timer(SOON, os.kill, (os.getpid(), number))
+        timer = threading.Timer(PROGRESS_DELAY, os.kill, (os.getpid(), number))
         timer.daemon = True
         timer.start()
 

@@ -15,14 +15,16 @@ from aggro.cli.learner_spec import make_learner, split_learners
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_names
 from aggro.cli.outputs import PLOT, Writes
 from aggro.cli.tables import Column, Row, print_table
-from aggro.cli.tasks import AUTO, BESIDE, TaskOption, check_agrees, open_and_decide, task_lines
+from aggro.cli.tasks import AUTO_TASK, COMPARED_LEARNERS, TaskOption, check_agrees, open_and_decide, task_lines
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk
 
-USUAL = "; ".join(", ".join(names) for names in BESIDE.values())
-WARM_UP = 1024  # rows by which all code gets loaded before the clock runs; fewer do not take the way of many labels
+USUAL_LEARNERS = "; ".join(", ".join(names) for names in COMPARED_LEARNERS.values())
+WARM_UP_ROWS = (
+    1024  # rows by which all code gets loaded before the clock runs; fewer do not take the way of many labels
+)
 
 
 def complete_list(incomplete: str) -> list[str]:
@@ -41,7 +43,8 @@ def compare(
             "--learner",  # as messages and the other commands have it
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Compare these: names between commas, or name(parameter=value, …).  [default, by the task: {USUAL}]",
+            help="Compare these: names between commas, or name(parameter=value, …).  "
+            f"[default, by the task: {USUAL_LEARNERS}]",
         ),
     ] = None,
     set_: Annotated[
@@ -53,7 +56,7 @@ def compare(
             help="Set a parameter of all learners; repeatable.",
         ),
     ] = None,
-    task_: TaskOption = AUTO,
+    task_: TaskOption = AUTO_TASK,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Plot the error curves: .html or .png."), Writes(PLOT)
     ] = None,
@@ -67,7 +70,7 @@ def compare(
     stream: Any = None
     if learners is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [])
-        learners = ",".join(BESIDE[decided.name])
+        learners = ",".join(COMPARED_LEARNERS[decided.name])
     contenders = made(learners, set_ or [])
 
     from aggro.cli.reading import Rows, open_data
@@ -171,7 +174,7 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 
 
 def warm_up(contenders: dict[str, Any], chunk: Chunk) -> None:
-    few = chunk.some(slice(0, WARM_UP))
+    few = chunk.some(slice(0, WARM_UP_ROWS))
     for learner in contenders.values():
         copy = type(learner)(**parameters_of(learner))
         copy.learn_chunk(few)
@@ -192,9 +195,9 @@ def figures_of(learner: Any, curve: Any) -> dict[str, Any]:
 
 
 def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plot: Path | None) -> None:
-    from aggro.cli.progress_lines import COUNTED, drift_line
+    from aggro.cli.progress_lines import COUNTED_AS, drift_line
 
-    counted = COUNTED.get(task)
+    counted = COUNTED_AS.get(task)
     names = (*([counted] if counted else []), "mean loss", "updates", "rows/s")
     columns = [Column("learner"), *(Column(name, number=True) for name in names)]
     ranked = "error" if task == "classification" else "mean_loss"

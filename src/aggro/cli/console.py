@@ -23,8 +23,8 @@ T = TypeVar("T")
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 RESET = "\x1b[0m"  # back to the terminal's own colours
-NAMES, LEAST_TEXT = 10, 16  # letters for the name of a fact, and the fewest beside it
-BESIDE = 34  # letters that stand beside a bar
+NAME_WIDTH, LEAST_TEXT = 10, 16  # letters for the name of a fact, and the fewest beside it
+BAR_MARGIN = 34  # letters that stand beside a bar
 
 
 class Mistake(Exception):
@@ -82,13 +82,13 @@ def facts(lines: Mapping[str, str]) -> str:
     """A line for each name and what there is to say of it; more of them where stdout is narrow."""
     limit = width_of(sys.stdout)
     if limit is None:
-        return "\n".join(f"{name:<{NAMES}} {shown(text)}" for name, text in lines.items())
-    beside = limit - NAMES - 1 >= LEAST_TEXT
+        return "\n".join(f"{name:<{NAME_WIDTH}} {shown(text)}" for name, text in lines.items())
+    beside = limit - NAME_WIDTH - 1 >= LEAST_TEXT
     found = []
     for name, text in lines.items():
-        first, *more = wrapped(shown(text), limit - NAMES - 1 if beside else limit - 2)
+        first, *more = wrapped(shown(text), limit - NAME_WIDTH - 1 if beside else limit - 2)
         if beside:
-            found += [f"{name:<{NAMES}} {first}".rstrip(), *(f"{'':<{NAMES}} {line}" for line in more)]
+            found += [f"{name:<{NAME_WIDTH}} {first}".rstrip(), *(f"{'':<{NAME_WIDTH}} {line}" for line in more)]
         else:
             found += [name, *(f"  {line}" for line in (first, *more))]
     return "\n".join(found)
@@ -229,7 +229,7 @@ def bar(screen: Any, width: int) -> Any:
     """A bar of this width, or less, so that figures beside it have room."""
     from rich.progress import BarColumn
 
-    return BarColumn(bar_width=max(4, min(width, screen.width - BESIDE)))
+    return BarColumn(bar_width=max(4, min(width, screen.width - BAR_MARGIN)))
 
 
 class Lines:

@@ -17,7 +17,7 @@ from aggro.cli.options import Data, Json, Reading, reads_data
 from aggro.cli.outputs import check_writable
 from aggro.cli.tables import Column, Row, print_table
 
-KEPT = "The part that arrived is kept; the same command continues."
+PART_IS_KEPT = "The part that arrived is kept; the same command continues."
 
 ABOUT = "Describe how a file of yours is read, or fetch named data sets."
 
@@ -29,9 +29,9 @@ Folder = Annotated[
 
 
 def complete_names(incomplete: str) -> list[str]:
-    from aggro.streams.datasets import NAMES
+    from aggro.streams.datasets import DATA_SET_BY_NAME
 
-    return [name for name in NAMES if name.startswith(incomplete)]
+    return [name for name in DATA_SET_BY_NAME if name.startswith(incomplete)]
 
 
 Name = Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_names, help="Name of a data set.")]
@@ -145,12 +145,12 @@ def fetch_part(url: str, folder: Path, part: Any) -> str:
     target = folder / (part.file + ending)
     check_writable(target)
     try:
-        with kept(lambda: KEPT), download_bar(part.file) as report:
+        with kept(lambda: PART_IS_KEPT), download_bar(part.file) as report:
             fetch(url, target, check=lambda file: wrong_with(file, part), report=report)
     except FetchError as error:
         raise Mistake(str(error)) from error
     except OSError as error:
-        raise Mistake(f"{target}: {error.strerror or error}. {KEPT}") from error
+        raise Mistake(f"{target}: {error.strerror or error}. {PART_IS_KEPT}") from error
     return str(target)
 
 

@@ -14,19 +14,21 @@ from aggro.cli.learner_spec import parameters_of
 from aggro.cli.options import short_names
 from aggro.learners.registry import learners
 
-WIDEST = 80
-KIND = re.compile(r" <[^>]*>$")  # of an argument or option, which its description says in words
-NARROW = 8  # letters for what stands on the left of a narrow screen: little is as short
-NAMES, EXPECTED = 28, 24  # letters for names of options; and the fewest for what they do, beside them
-LEAST = re.compile(r"  \[x>=[0-9.]+\]|; x>=[0-9.]+(?=\])")  # the least value of a number, which an error says in time
+WIDEST_HELP = 80
+TYPE_HINT = re.compile(r" <[^>]*>$")  # of an argument or option, which its description says in words
+NARROW_MARGIN = 8  # letters for what stands on the left of a narrow screen: little is as short
+OPTION_WIDTH, MIN_HELP_WIDTH = 28, 24  # letters for names of options; and the fewest for what they do, beside them
+LOWER_BOUND = re.compile(
+    r"  \[x>=[0-9.]+\]|; x>=[0-9.]+(?=\])"
+)  # the least value of a number, which an error says in time
 
 
 class Formatter(typer.Context.formatter_class):  # type: ignore[name-defined,misc,valid-type]
     """Lists options and what they mean side by side, or one below the other where that is too narrow."""
 
     def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
-        plain = [(KIND.sub("", name), LEAST.sub("", text)) for name, text in rows]
-        super().write_dl(plain, col_max if self.width >= NAMES + EXPECTED else NARROW, col_spacing)
+        plain = [(TYPE_HINT.sub("", name), LOWER_BOUND.sub("", text)) for name, text in rows]
+        super().write_dl(plain, col_max if self.width >= OPTION_WIDTH + MIN_HELP_WIDTH else NARROW_MARGIN, col_spacing)
 
 
 class Context(typer.Context):
@@ -62,7 +64,7 @@ class Group(TyperGroup):
 
 def help_width() -> int:
     """How wide help is: it is as narrow as the screen, and not as wide as it may be."""
-    return min(width_of(sys.stdout) or WIDEST, WIDEST) - 2
+    return min(width_of(sys.stdout) or WIDEST_HELP, WIDEST_HELP) - 2
 
 
 def complete_learners(incomplete: str) -> list[str]:

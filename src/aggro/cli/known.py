@@ -13,7 +13,7 @@ from aggro.learners.shared.inside import model_of
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Stream
 
-MANY = 0.25  # words and categories that are not known are said if they are this share of all
+MANY_UNKNOWN = 0.25  # words and categories that are not known are said if they are this share of all
 
 
 class Known:
@@ -58,10 +58,10 @@ class Known:
         return model.features
 
     def _look_at_table(self, chunk: Chunk) -> Chunk:
-        from aggro.streams.tables.roles import USED
+        from aggro.streams.tables.roles import USED_ROLES
 
         columns = self.learner.columns_
-        used = [name for name, column in columns.items() if column.role in USED]
+        used = [name for name, column in columns.items() if column.role in USED_ROLES]
         there = set(chunk.X if hasattr(chunk.X, "some") else chunk.X.column_names)
         lacking = [name for name in used if name not in there]
         strange = [name for name, column in self.stream.columns.items() if name not in columns]
@@ -105,7 +105,7 @@ class Known:
                 f"Note: {len(strange):,} column(s) are unknown to the model and were ignored: {names_listed(strange)}."
             )
         total = self.known + self.unknown
-        if self.unknown >= MANY * total and self.unknown:
+        if self.unknown >= MANY_UNKNOWN * total and self.unknown:
             what = "words and categories" if hasattr(self.learner, "columns_") else "features"
             lines.append(
                 f"Note: {self.unknown:,} of {total:,} {what} ({self.unknown / total:.0%}) are not known to the model."

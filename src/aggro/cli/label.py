@@ -19,7 +19,7 @@ import typer
 from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import JOURNAL, LABELLED, MODEL, Reads, Writes
+from aggro.cli.outputs import JOURNAL, LABELLED, MODEL_FILE, Reads, Writes
 from aggro.learners.shared.inside import parameters_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aggro.cli.labelling.session import Session
 
 ASKING = "Asking"
-ANSWERS, START = ".answers", ".start"  # behind the model's name
+ANSWERS_SUFFIX, START_SUFFIX = ".answers", ".start"  # behind the model's name
 STRATEGIES = ("margin", "sharp", "threshold", "random", "confidence")
 ENDS = {
     "quit": "Stopped.",
@@ -45,7 +45,7 @@ def label(
     model: Annotated[
         Path,
         typer.Option(metavar="FILE", help="Train this model; an existing one continues."),
-        Writes(MODEL, beside={ANSWERS: JOURNAL, START: MODEL}, held=True),
+        Writes(MODEL_FILE, beside={ANSWERS_SUFFIX: JOURNAL, START_SUFFIX: MODEL_FILE}, held=True),
     ],
     classes: Annotated[
         str | None, typer.Option(metavar="LIST", help="Name the classes and their keys: ham=h,spam=s.")
@@ -127,7 +127,7 @@ def label(
     said = {"delta": delta, "strategy": strategy, "target_rate": target_rate}
     asking = {name: value for name, value in said.items() if value is not None}
     screen, interrupts = Screen(), Interrupts()
-    journal = Journal(model.with_name(model.name + ANSWERS))
+    journal = Journal(model.with_name(model.name + ANSWERS_SUFFIX))
     try:
         with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
             with patience(screen.say):
@@ -152,7 +152,7 @@ def label(
         raise SystemExit(128 + stop.number) from None
     finally:
         if not journal.close():
-            model.with_name(model.name + START).unlink(missing_ok=True)
+            model.with_name(model.name + START_SUFFIX).unlink(missing_ok=True)
 
 
 def prepare_for_more_classes(session: Session) -> None:

@@ -18,7 +18,7 @@ from aggro.learners.shared.inside import check_params, constraints_of
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are encoded: parameters of RecordLearner
 # Of fit, which has all rows at once. A stream has its own ways.
-ELSEWHERE = {
+PARAMETERS_ELSEWHERE = {
     "estimators": "Give them in Python.",
     "max_iter": "Use --passes.",
     "shuffle": "Files are read in order; shuffle them first.",
@@ -113,10 +113,10 @@ def records_around(learner: Any, settings: list[str], parameters: Mapping[str, A
 
 def check_name(entry: Entry, kind: Any, name: str, text: str) -> None:
     known = constraints_of(kind)
-    if name in ELSEWHERE and (name in known or name in IN_PYTHON):
-        raise Mistake(f"{entry.name}'s {name!r} is for fit(). {ELSEWHERE[name]}")
+    if name in PARAMETERS_ELSEWHERE and (name in known or name in IN_PYTHON):
+        raise Mistake(f"{entry.name}'s {name!r} is for fit(). {PARAMETERS_ELSEWHERE[name]}")
     if name not in known:
-        listed = {one: constraint for one, constraint in known.items() if one not in ELSEWHERE}
+        listed = {one: constraint for one, constraint in known.items() if one not in PARAMETERS_ELSEWHERE}
         alike = [one for one in listed if one.lower() == name.lower()]
         hint = f"Did you mean {alike[0]!r}?" if alike else advice(name, text, listed)
         raise Mistake(f"{entry.name} has no parameter {name!r}. {hint}")
@@ -161,7 +161,9 @@ def parameters_of(kind: Any) -> dict[str, tuple[Any, str]]:
 def defaults_of(kind: Any) -> dict[str, Any]:
     """Each parameter that can be set, as it comes."""
     parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]  # without self
-    return {p.name: 0 if p.name == "random_state" else p.default for p in parameters if p.name not in ELSEWHERE}
+    return {
+        p.name: 0 if p.name == "random_state" else p.default for p in parameters if p.name not in PARAMETERS_ELSEWHERE
+    }
 
 
 def expected(constraint: Any) -> str:

@@ -14,9 +14,9 @@ from aggro.cli.console import wrapped as broken
 from aggro.cli.help import complete_learners, help_width
 from aggro.cli.learner_spec import OF_RECORDS, entry_of, parameters_of
 from aggro.cli.options import Json, Plugins, meanings
-from aggro.learners.registry import RECORDS, Entry, learners
+from aggro.learners.registry import RECORD_ENTRY, Entry, learners
 
-TITLES = {"classification": "Classifiers", "regression": "Regressors", "outlier": "Outlier detectors"}
+TASK_TITLES = {"classification": "Classifiers", "regression": "Regressors", "outlier": "Outlier detectors"}
 ROLE = re.compile(r":[a-z]+:`~?([^`]*)`")  # of reStructuredText: the name stays
 
 
@@ -36,7 +36,7 @@ def list_learners(
         found: Any = [{"name": entry.name, "task": entry.task, "summary": summary_of(entry)} for entry in learners()]
         lines = all_learners()
     else:
-        entry = RECORDS if name.lower() == RECORDS.name.lower() else entry_of(name)[0]
+        entry = RECORD_ENTRY if name.lower() == RECORD_ENTRY.name.lower() else entry_of(name)[0]
         found = {"name": entry.name, "task": entry.task, "summary": summary_of(entry), "parameters": described(entry)}
         lines = one_learner(entry)
     if as_json:
@@ -50,7 +50,7 @@ def all_learners() -> Iterator[str]:
     """Every learner with what it is, by task."""
     width = help_width()
     widest = max(len(entry.name) for entry in learners())
-    for task, title in TITLES.items():
+    for task, title in TASK_TITLES.items():
         yield f"{title}:"
         for entry in learners():
             if entry.task == task:
@@ -78,12 +78,12 @@ def one_learner(entry: Entry) -> Iterator[str]:
     for name, one in described(entry).items():
         yield from indented(f"{name}={one['default']}  ({one['expected']})", width)
         yield from indented(one["meaning"], width, 6)
-    if entry is not RECORDS:
+    if entry is not RECORD_ENTRY:
         yield ""
         own = [name for name in OF_RECORDS if name not in described(entry)]
         yield from broken(
             f"For tables, --set also takes {', '.join(own)}, which control how columns become features: see 'aggro "
-            f"learners {RECORDS.name}'.",
+            f"learners {RECORD_ENTRY.name}'.",
             width,
         )
 
@@ -95,7 +95,7 @@ def described(entry: Entry) -> dict[str, dict[str, str]]:
     return {
         name: {"default": plain(default), "expected": expected, "meaning": meaning.get(name, "")}
         for name, (default, expected) in parameters_of(kind).items()
-        if entry is not RECORDS or name in OF_RECORDS
+        if entry is not RECORD_ENTRY or name in OF_RECORDS
     }
 
 

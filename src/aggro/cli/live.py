@@ -20,12 +20,12 @@ from typing import Any
 from aggro.cli.options import Reading
 from aggro.streams.io.json_array import is_array
 
-AT_ONCE = 2**20  # bytes of a batch
-LONGEST_ROW = 2**24  # bytes, after which a quote that is open was never meant as one
-PATIENCE = 1.0  # seconds without a line, after which the first lines are all there is to guess from
+BATCH_BYTES = 2**20  # bytes of a batch
+LONGEST_OPEN_ROW = 2**24  # bytes, after which a quote that is open was never meant as one
+QUIET_SECONDS = 1.0  # seconds without a line, after which the first lines are all there is to guess from
 LEAST_LINES = 30  # to guess from, unless the pipe ends before: one line does not show what its columns are
-BINARY = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1")
-BOM = b"\xef\xbb\xbf"
+BINARY_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1")
+UTF8_MARK = b"\xef\xbb\xbf"
 
 Open = Callable[[list[str], Reading], Any]
 
@@ -110,7 +110,7 @@ class LiveStream:
         layout = layout_of(stream)
         self._reading = replace(self._reading, header=layout.header, delimiter=layout.delimiter, skip_rows=0)
         if layout.header:
-            self._top = layout.top_line(text.removeprefix(BOM)) + b"\n"
+            self._top = layout.top_line(text.removeprefix(UTF8_MARK)) + b"\n"
 
     def _read(self) -> Iterator[bytes | Path]:
         """Batches of whole lines, as they come."""
@@ -119,7 +119,7 @@ class LiveStream:
             data = self._wait(first and (self._rows == 1 or held.count(b"\n") >= LEAST_LINES))
             more = data is None or bool(data)
             held += data or b""
-            if first and (held.startswith(BINARY) or b"\0" in held[:4096] or is_array(held)):
+            if first and (held.startswith(BINARY_MAGIC) or b"\0" in held[:4096] or is_array(held)):
                 yield self._rest(held)
                 return
             if first and more and data is not None and held.count(b"\n") < self._rows:
@@ -132,23 +132,23 @@ class LiveStream:
     def _wait(self, short: bool) -> bytes | None:
         """What comes next, and what is there with it; b"" at the end, None if ``short`` and nothing comes for long."""
         try:
-            if short and self._rows > 1 and not select.select([self._pipe], [], [], PATIENCE)[0]:
+            if short and self._rows > 1 and not select.select([self._pipe], [], [], QUIET_SECONDS)[0]:
                 return None
-            data = os.read(self._pipe, AT_ONCE)
-            while data and len(data) < AT_ONCE and select.select([self._pipe], [], [], 0)[0]:
-                more = os.read(self._pipe, AT_ONCE - len(data))
+            data = os.read(self._pipe, BATCH_BYTES)
+            while data and len(data) < BATCH_BYTES and select.select([self._pipe], [], [], 0)[0]:
+                more = os.read(self._pipe, BATCH_BYTES - len(data))
                 if not more:
                     break
                 data += more
             return data
         except OSError:  # a system on which pipes cannot be asked
-            return os.read(self._pipe, AT_ONCE)
+            return os.read(self._pipe, BATCH_BYTES)
 
     def _end(self, text: bytes, first: bool) -> int:
         """Where the last whole row of a text ends: in CSV, not within quotes."""
         end = text.rfind(b"\n") + 1
         is_csv = self._reading.format in ((None, "csv") if first else ("csv",)) and not text.lstrip().startswith(b"{")
-        if not is_csv or self._reading.delimiter == "\t" or len(text) > LONGEST_ROW:
+        if not is_csv or self._reading.delimiter == "\t" or len(text) > LONGEST_OPEN_ROW:
             return end
         while end and text.count(b'"', 0, end) % 2:
             end = text.rfind(b"\n", 0, end - 1) + 1

@@ -16,14 +16,14 @@ from aggro.cli.outputs import Reads
 from aggro.cli.plugins import load_plugins
 from aggro.learners.registry import Entry, learners
 
-PANEL = "Reading the data"
-FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow", "text")
-STEPS = ("pa", "pa1", "pa2", "ls")
+READING_PANEL = "Reading the data"
+FORMAT_NAMES = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrow", "text")
+STEP_NAMES = ("pa", "pa1", "pa2", "ls")
 STEPS_WITH_MEANS = ("pam", "pam1", "pam2")
 
 
 def complete_formats(incomplete: str) -> list[str]:
-    return [name for name in FORMATS if name.startswith(incomplete)]
+    return [name for name in FORMAT_NAMES if name.startswith(incomplete)]
 
 
 def meanings() -> dict[str, str]:
@@ -34,7 +34,7 @@ def meanings() -> dict[str, str]:
     short = {entry.name.removesuffix("Classifier").lower(): entry.name for entry in learners() if is_shortened(entry)}
     own = sys.modules.get("aggro.engine.user_steps")  # imported by a plugin that has steps, and slow to import
     published = "C=1, average=false, scale=none, multi_class=ovr"
-    plain = {step: f"PAClassifier(step={step}, {published})" for step in (*STEPS, *(own.OWN_STEPS if own else ()))}
+    plain = {step: f"PAClassifier(step={step}, {published})" for step in (*STEP_NAMES, *(own.OWN_STEPS if own else ()))}
     return short | plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
 
 
@@ -68,7 +68,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def option(*names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=PANEL, **settings)
+    return typer.Option(*names, rich_help_panel=READING_PANEL, **settings)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Reading:
             "--format",
             metavar="NAME",
             autocompletion=complete_formats,
-            help=f"Format, if the guess is wrong: {', '.join(FORMATS)}.",
+            help=f"Format, if the guess is wrong: {', '.join(FORMAT_NAMES)}.",
         ),
     ] = None
     label: Annotated[str | None, option("--label", metavar="COLUMN", help="tables: predict this column.")] = None
@@ -152,7 +152,11 @@ class Reading:
 
     def for_later(self) -> dict[str, Any] | None:
         """What a model file keeps, so that it need not be said again; None if nothing was said."""
-        said = {name: value for name, value in asdict(self).items() if name in KEPT and value not in (None, False, [])}
+        said = {
+            name: value
+            for name, value in asdict(self).items()
+            if name in STORED_OPTIONS and value not in (None, False, [])
+        }
         if self.header is False:
             said["header"] = False
         return {"reading": said} if said else None
@@ -160,7 +164,9 @@ class Reading:
     def or_as(self, before: dict[str, Any]) -> Reading:
         """A copy in which every option that was not given takes its value from ``before``, a model's saved options."""
         unsaid = {
-            name: value for name, value in before.items() if name in KEPT and getattr(self, name) in (None, False)
+            name: value
+            for name, value in before.items()
+            if name in STORED_OPTIONS and getattr(self, name) in (None, False)
         }
         if self.header is not None:
             unsaid.pop("header", None)
@@ -168,7 +174,7 @@ class Reading:
 
 
 ANYWAY = ("header", "dayfirst", "skip_rows")  # options whose False or 0 says something
-KEPT = ("label", "weight", "delimiter", "header", "zero_based", "encoding", "na")  # about files like those
+STORED_OPTIONS = ("label", "weight", "delimiter", "header", "zero_based", "encoding", "na")  # about files like those
 
 
 def reads_data(command: Callable[..., Any]) -> Callable[..., Any]:

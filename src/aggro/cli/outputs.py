@@ -23,11 +23,11 @@ from aggro.cli.console import Mistake, kept
 Uses = Mapping[str, "Reads | Writes"]
 Identity = tuple[int, int]  # of a file: its device and its number there
 
-HEAD, FOOT = 4096, 65536  # bytes at its ends that tell what a file is
+HEAD_BYTES, FOOT = 4096, 65536  # bytes at its ends that tell what a file is
 PNG = b"\x89PNG\r\n\x1a\n"
-OURS = re.compile(rb"<footer>[^<]*\baggro \d")  # a page of ours
+OWN_PAGE = re.compile(rb"<footer>[^<]*\baggro \d")  # a page of ours
 ANEW = "the same command starts again."
-OTHERS = (PNG, b"<!doctype html", b"<html", b'{"run":')  # text, some of it, but no predictions
+OTHER_FORMATS = (PNG, b"<!doctype html", b"<html", b'{"run":')  # text, some of it, but no predictions
 
 
 # Kinds of files ---------------------------------------------------------------------------------------
@@ -44,13 +44,13 @@ class Kind:
 
 def head_of(path: str) -> bytes:
     with open(path, "rb") as file:
-        return file.read(HEAD)
+        return file.read(HEAD_BYTES)
 
 
 def is_model(path: str) -> bool:
-    from aggro.models.container import MAGIC
+    from aggro.models.container import CONTAINER_MAGIC
 
-    return head_of(path)[8:].startswith(MAGIC)
+    return head_of(path)[8:].startswith(CONTAINER_MAGIC)
 
 
 def is_page(path: str) -> bool:
@@ -58,7 +58,7 @@ def is_page(path: str) -> bool:
         return False
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - FOOT))
-        return OURS.search(file.read()) is not None
+        return OWN_PAGE.search(file.read()) is not None
 
 
 def is_plot(path: str) -> bool:
@@ -73,7 +73,7 @@ def is_journal(path: str) -> bool:
 
 def is_text(path: str) -> bool:
     start = head_of(path)
-    return b"\0" not in start and not start.lower().startswith(OTHERS)
+    return b"\0" not in start and not start.lower().startswith(OTHER_FORMATS)
 
 
 def is_onnx(path: str) -> bool:
@@ -82,7 +82,7 @@ def is_onnx(path: str) -> bool:
     return start.startswith(b"\x08") and b"\x12\x05aggro" in start
 
 
-MODEL = Kind("a model", is_model)
+MODEL_FILE = Kind("a model", is_model)
 ONNX = Kind("an ONNX model that aggro has made", is_onnx)
 JOURNAL = Kind("a journal of answers", is_journal)
 PAGE = Kind("a page that aggro has made", is_page)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aggro.streams import Chunk, Stream
 
 
-FEW_ROWS = 10_000  # of a partition: whether there are too many classes is known when all of them are counted
+CLASS_CHECK_ROWS = 10_000  # of a partition: whether there are too many classes is known when all of them are counted
 
 
 class Labelled:
@@ -26,7 +26,7 @@ class Labelled:
     ``learned`` before: that tells in how much room a model reserves, and in nothing else.
     """
 
-    few: int | None = FEW_ROWS
+    few: int | None = CLASS_CHECK_ROWS
 
     def __init__(self, open: Callable[[], Stream], task: str, learned: int = 0) -> None:
         self.open, self.task, self.learned = open, task, learned

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 from aggro.cli.console import shown
 from aggro.cli.outputs import writing
 
-MEASURES = {"classification": "Mistakes so far", "regression": "Mean loss so far", "outlier": "Outside so far"}
-LETTERS = 90  # on a line of a picture's title
-COLUMNS = {"classification": "Mistakes", "regression": "Error", "outlier": "Outside"}
+MEASURE_TITLES = {"classification": "Mistakes so far", "regression": "Mean loss so far", "outlier": "Outside so far"}
+TITLE_LETTERS = 90  # on a line of a picture's title
+ERROR_COLUMNS = {"classification": "Mistakes", "regression": "Error", "outlier": "Outside"}
 
 
 def draw(
@@ -39,9 +39,11 @@ def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[st
     least = min(f["error"] for f in figures.values())
     ranked = task != "outlier"  # the share outside is what was asked for, not a merit
     best = frozenset((i, 1) for i, f in enumerate(figures.values()) if ranked and f["error"] == least)
-    columns = ("Learner", COLUMNS[task], "Mean loss", "Updates")
+    columns = ("Learner", ERROR_COLUMNS[task], "Mean loss", "Updates")
     table = Table(columns, rows, numbers=frozenset((1, 2, 3)), best=best)
-    chart = error_chart([Line(name, curve) for name, curve in curves.items()], measure=MEASURES[task], percent=percent)
+    chart = error_chart(
+        [Line(name, curve) for name, curve in curves.items()], measure=MEASURE_TITLES[task], percent=percent
+    )
     count = next(iter(figures.values()))["rows"]
     note = f"{count:,} rows, each predicted by all learners before they learn it."
     return render("Learners side by side", "", [Section(title, note, table, chart)], f"aggro {__version__}")
@@ -57,6 +59,6 @@ def draw_png(file: BinaryIO, title: str, curves: Mapping[str, Any]) -> None:
     figure = Figure(figsize=(8.0, max(4.5, 1.5 + 0.25 * len(curves))), layout="constrained")
     FigureCanvasAgg(figure)
     draw_curves({shown(name): curve for name, curve in curves.items()}, ax=figure.add_subplot())
-    text = "\n".join(folded(title, LETTERS))
+    text = "\n".join(folded(title, TITLE_LETTERS))
     figure.suptitle(text, x=0.01, ha="left", fontsize=11, parse_math=False)  # a dollar in a name is a dollar
     figure.savefig(file, format="png", dpi=150)

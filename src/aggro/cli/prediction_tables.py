@@ -11,7 +11,7 @@ from aggro.cli.console import Mistake, json_text
 from aggro.learners.shared.inside import task_of
 
 TABLES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}  # what separates cells; "" for JSON Lines
-ALL = "*"
+ALL_COLUMNS = "*"
 PREDICTION, PROBABILITY, SCORE = "prediction", "probability_{}", "score"
 
 
@@ -61,7 +61,7 @@ class PredictionTable:
         if not self.keep:
             return {}
         there = chunk.cells.column_names
-        names = there if self.keep == [ALL] else self.keep
+        names = there if self.keep == [ALL_COLUMNS] else self.keep
         missing = [name for name in names if name not in there]
         if missing:
             raise Mistake(f"--keep: the data have no column {missing[0]!r}. Their columns are {', '.join(there[:30])}.")

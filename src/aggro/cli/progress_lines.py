@@ -18,7 +18,7 @@ from aggro.cli.console import console, width_of, words
 from aggro.learners.shared.inside import model_of
 
 NOW_AND_THEN = 20.0  # seconds
-COUNTED = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
+COUNTED_AS = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any
 
 
 class Counts(NamedTuple):
@@ -85,7 +85,7 @@ class Ledger:
     """Prints the lines; where they go is up to ``say``."""
 
     def __init__(self, say: Any, bar: Any, task: str) -> None:
-        self.say, self._bar, self.counted = say, bar, COUNTED.get(task)
+        self.say, self._bar, self.counted = say, bar, COUNTED_AS.get(task)
         self._begun = False
         self._said = -1  # rows of the last line
         self._heard = math.inf  # when there was a line about partitions; from the first that is done on

@@ -47,9 +47,9 @@ SPOKEN = {
     "n_features=": "--set n_features=",
 }
 FEW_CHANGES = 20  # so many times fewer changes of the label than in a random order: sorted
-WORDS_OF_TEXT = re.compile(r"([^=]*)~\d+")  # how the features of a text column are called
-FEW_ROWS, MANY_CLASSES = 50, 0.5  # from so many rows on, no more classes than this share of the rows are meant
-EXACT = 2.0**53  # floats are whole numbers one by one up to here
+TEXT_FEATURE = re.compile(r"([^=]*)~\d+")  # how the features of a text column are called
+MANY_CLASSES_FROM, MANY_CLASSES = 50, 0.5  # from so many rows on, no more classes than this share of the rows are meant
+EXACT_INTEGERS = 2.0**53  # floats are whole numbers one by one up to here
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def one_line(error: BaseException) -> str:
     return text
 
 
-LABELS = {"classification": "classes", "regression": "numbers"}  # what a task has for labels
+LABEL_KINDS = {"classification": "classes", "regression": "numbers"}  # what a task has for labels
 
 
 def open_data(
@@ -84,17 +84,17 @@ def open_data(
     column of a table is one like the others.
     """
     from aggro import streams
-    from aggro.streams.datasets import NAMES
+    from aggro.streams.datasets import DATA_SET_BY_NAME
 
     for path in paths:
-        if not os.path.exists(path) and path in NAMES:
+        if not os.path.exists(path) and path in DATA_SET_BY_NAME:
             raise Mistake(
                 f"There is no file {path!r}, but a data set of that name: give $(aggro data path {path}) instead."
             )
     with blaming_the_data():
         stream = streams.open(list(paths), start=start, **{"raw": None, **reading.settings(), **more})
     if stream.raw and "labels" not in more:
-        stream.options["labels"] = LABELS.get(task)
+        stream.options["labels"] = LABEL_KINDS.get(task)
     if task == "outlier" and reading.label is None and stream.format not in ("svmlight", "vw"):
         stream.options["label"] = True
     return stream
@@ -114,7 +114,7 @@ def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: st
             f"{stream.sources[0].title} is {stream.format} text, and the model was trained on tables with the "
             f"columns {names_listed(columns)}. Give it data with these columns."
         )
-    if task in LABELS and reading.label is None and not any(c.role == "label" for c in columns.values()):
+    if task in LABEL_KINDS and reading.label is None and not any(c.role == "label" for c in columns.values()):
         with blaming_the_data():  # it has learned from answers, or from another program's labels
             found = open_data(paths, reading, task=task, **more).columns
         stream.options["label"] = next((c.name for c in found.values() if c.role == "label"), None)
@@ -135,7 +135,7 @@ def read_again(stream: Stream) -> bool:
 
 def text_columns(features: Any) -> list[str]:
     """The columns that a model has read as running text, by the names of its features."""
-    names = (WORDS_OF_TEXT.fullmatch(name) for name in features.names or () if isinstance(name, str))
+    names = (TEXT_FEATURE.fullmatch(name) for name in features.names or () if isinstance(name, str))
     return sorted({match[1] for match in names if match})
 
 
@@ -154,7 +154,7 @@ class Rows:
 
     def __init__(self, stream: Stream, task: str, count: bool = True, few: int | None = None) -> None:
         self.stream, self.task, self.count = stream, task, count  # whether classes are counted, to be learned
-        self.few = FEW_ROWS if few is None else few  # that say nothing about how many classes there are
+        self.few = MANY_CLASSES_FROM if few is None else few  # that say nothing about how many classes there are
         self.unlabelled = 0
         self.change: Callable[[Chunk], Chunk] = lambda chunk: chunk  # what becomes of each chunk that has rows
         self.order = LabelOrder()
@@ -194,10 +194,10 @@ class Rows:
             y = np.array(y.tolist())  # whole numbers that lost their gaps
         classifies = self.task == "classification"
         if classifies and y.dtype.kind == "f":
-            whole = (y == np.trunc(y)) & (np.abs(y) < EXACT)
+            whole = (y == np.trunc(y)) & (np.abs(y) < EXACT_INTEGERS)
             if not whole.all():
                 bad = int(np.argmin(whole))
-                if np.isfinite(y[bad]) and abs(y[bad]) >= EXACT:
+                if np.isfinite(y[bad]) and abs(y[bad]) >= EXACT_INTEGERS:
                     raise Mistake(
                         f"{self.place(bad)}: the label {y[bad]:.0f} is 2^53 or more, where different labels become one "
                         "number. Write such labels as words, or as whole numbers in a table."
@@ -248,7 +248,7 @@ def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> No
     """Stop where labels cannot be meant: hardly one comes twice, among more than a few rows."""
     counts = order.counts
     rows, classes = counts.total(), len(counts)
-    if rows < (FEW_ROWS if few is None else few) or classes <= rows * MANY_CLASSES:
+    if rows < (MANY_CLASSES_FROM if few is None else few) or classes <= rows * MANY_CLASSES:
         return
     numbers = all(isinstance(label, int | float) for label in counts)
     other = "To predict numbers, use --task regression" if numbers else "Name the column to predict"

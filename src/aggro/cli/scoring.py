@@ -21,7 +21,7 @@ def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, 
     stream = open_known(paths, reading, learner, task=task)
     rows, known = Rows(stream, task, count=False), Known(learner, stream)
     classes = learner.classes_.tolist() if task == "classification" else []
-    measure: Any = Mistakes(classes) if task == "classification" else MEASURES[task]()
+    measure: Any = Mistakes(classes) if task == "classification" else TASK_MEASURES[task]()
     shares = hasattr(known.model, "proba_chunk")
     for chunk in rows:
         with blaming_the_data():
@@ -33,10 +33,10 @@ def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, 
     return {"data": list(paths), **measure.result(), **left_out, "notes": known.lines()}
 
 
-BINS = 10  # of probabilities, for the calibration
-LEVELS = 20_000  # of probabilities, for AUC
+CALIBRATION_BINS = 10  # of probabilities, for the calibration
+AUC_LEVELS = 20_000  # of probabilities, for AUC
 MOST_RANKED = 64  # classes whose AUC is counted
-LEAST = 1e-15  # a probability of 0 costs as much
+LEAST_PROBABILITY = 1e-15  # a probability of 0 costs as much
 
 
 class Mistakes:
@@ -51,9 +51,9 @@ class Mistakes:
         self.classes = list(classes)
         self._place = {label: k for k, label in enumerate(self.classes)}
         self.log_loss, self.scored = 0.0, 0
-        self.bins = np.zeros((BINS, 3))  # rows, sum of probabilities, rows that are right
+        self.bins = np.zeros((CALIBRATION_BINS, 3))  # rows, sum of probabilities, rows that are right
         few = 1 if len(self.classes) == 2 else len(self.classes)
-        self.levels = np.zeros((few if few <= MOST_RANKED else 0, 2, LEVELS + 1), np.int64)
+        self.levels = np.zeros((few if few <= MOST_RANKED else 0, 2, AUC_LEVELS + 1), np.int64)
 
     def add(self, predicted: np.ndarray, y: np.ndarray, shares: np.ndarray | None = None) -> None:
         wrong = predicted != y
@@ -68,15 +68,15 @@ class Mistakes:
         known = np.flatnonzero(places >= 0)
         given = np.zeros(len(y))
         given[known] = shares[known, places[known]]
-        self.log_loss -= float(np.log(np.maximum(given, LEAST)).sum())
+        self.log_loss -= float(np.log(np.maximum(given, LEAST_PROBABILITY)).sum())
         self.scored += len(y)
         top = shares.max(axis=1)
-        at = np.minimum((top * BINS).astype(np.int64), BINS - 1)
+        at = np.minimum((top * CALIBRATION_BINS).astype(np.int64), CALIBRATION_BINS - 1)
         for k, what in enumerate((np.ones(len(y)), top, right.astype(np.float64))):
             np.add.at(self.bins[:, k], at, what)
         for k, level in enumerate(self.levels):
             column = 1 if len(self.classes) == 2 else k
-            found = np.rint(shares[:, column] * LEVELS).astype(np.int64)
+            found = np.rint(shares[:, column] * AUC_LEVELS).astype(np.int64)
             np.add.at(level, ((places == column).astype(np.int64), found), 1)
 
     def result(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Outside:
         return {"rows": self.rows, "outside": self.outside, "share_outside": share}
 
 
-MEASURES: dict[str, type[Mistakes | Gaps | Outside]] = {
+TASK_MEASURES: dict[str, type[Mistakes | Gaps | Outside]] = {
     "classification": Mistakes,
     "regression": Gaps,
     "outlier": Outside,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aggro.serve import Models
     from aggro.serve.following import Following
 
-FOLDER = Path("aggro-serve")
+SERVE_FOLDER = Path("aggro-serve")
 HOST, PORT = "127.0.0.1", 8765
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 EXTRA = "aggro serve needs Starlette and uvicorn. Install them with: pip install 'aggro[serve]'"
@@ -35,7 +35,7 @@ def serve(
         Path | None, typer.Argument(metavar="[MODEL]", help="Start with this model file."), Reads()
     ] = None,
     *,
-    directory: Folder = FOLDER,
+    directory: Folder = SERVE_FOLDER,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Listen on this address; beyond this machine tokens are required.")
     ] = HOST,
@@ -101,7 +101,7 @@ def serve(
         beyond = names_of_this_machine() if host not in LOOPBACK else ()
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
         if needs_token and not service.tokens.listed():
-            where = "" if directory == FOLDER else f" --dir {directory}"
+            where = "" if directory == SERVE_FOLDER else f" --dir {directory}"
             raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
         if follow is not None:
             service.following.append(following(models, name, follow, label))
@@ -194,7 +194,7 @@ def add(
     scope: Annotated[
         str, typer.Option(metavar="SCOPE", help="Allow read, learn (and read) or admin (everything).")
     ] = "learn",
-    directory: Folder = FOLDER,
+    directory: Folder = SERVE_FOLDER,
 ) -> None:
     """Make a token and print it. aggro keeps only a hash of it."""
     from aggro.serve import Problem
@@ -207,7 +207,7 @@ def add(
 
 
 @token.command("list", short_help="List all tokens.")
-def listed(*, directory: Folder = FOLDER, as_json: Json = False) -> None:
+def listed(*, directory: Folder = SERVE_FOLDER, as_json: Json = False) -> None:
     """List all tokens with their scopes and dates."""
     with Opened(directory) as tokens:
         found = [{"name": one.name, "scope": one.scope, "time": one.time} for one in tokens.listed()]
@@ -220,7 +220,7 @@ def listed(*, directory: Folder = FOLDER, as_json: Json = False) -> None:
 
 @token.command(short_help="Delete a token.")
 def revoke(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The token's name.")], *, directory: Folder = FOLDER
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The token's name.")], *, directory: Folder = SERVE_FOLDER
 ) -> None:
     """Delete a token. A running server refuses it from the next second on."""
     with Opened(directory) as tokens:

@@ -17,15 +17,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from aggro.cli.cluster import PARTITION_BYTES, Dask, Mix, PartitionBytes, check_dask, connected
-from aggro.cli.compare import USUAL, WARM_UP, check_plot, complete_list
+from aggro.cli.compare import USUAL_LEARNERS, WARM_UP_ROWS, check_plot, complete_list
 from aggro.cli.console import Mistake, console, fitted, json_text, names_of, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.learner_spec import make_learner, records_around, split_learners, split_outside, split_settings
 from aggro.cli.model_files import save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import ANEW, MODEL, PLOT, Reads, Writes
+from aggro.cli.outputs import ANEW, MODEL_FILE, PLOT, Reads, Writes
 from aggro.cli.tables import Column, Row, print_table
-from aggro.cli.tasks import AUTO, BESIDE, LEARNERS, TaskOption, check_agrees, open_and_decide, task_lines
+from aggro.cli.tasks import (
+    AUTO_TASK,
+    COMPARED_LEARNERS,
+    DEFAULT_LEARNERS,
+    TaskOption,
+    check_agrees,
+    open_and_decide,
+    task_lines,
+)
 from aggro.cli.train import for_data
 from aggro.learners.shared.inside import innermost, parameters_of
 
@@ -33,9 +41,9 @@ if TYPE_CHECKING:
     from aggro.distributed import Sweep, Trial
     from aggro.distributed.sources import Source
 
-NOTHING = f"Nothing is kept: {ANEW}"
+NOTHING_KEPT = f"Nothing is kept: {ANEW}"
 DRAWN = 12  # curves on a plot, from the best on
-UNITS = ("epsilon", "step", "scale")  # parameters of regressors by which losses are other numbers
+LOSS_UNITS = ("epsilon", "step", "scale")  # parameters of regressors by which losses are other numbers
 
 
 @reads_data
@@ -47,7 +55,8 @@ def sweep(
         typer.Option(
             metavar="LIST",
             autocompletion=complete_list,
-            help=f"Try these: names between commas, or name(parameter=value, …).  [default, by the task: {USUAL}]",
+            help="Try these: names between commas, or name(parameter=value, …).  "
+            f"[default, by the task: {USUAL_LEARNERS}]",
         ),
     ] = None,
     learner: Annotated[
@@ -65,7 +74,7 @@ def sweep(
             help="Try each of these values; repeatable, for all combinations.",
         ),
     ] = None,
-    task_: TaskOption = AUTO,
+    task_: TaskOption = AUTO_TASK,
     passes: Annotated[int, typer.Option(min=1, metavar="N", help="Go over the data N times.")] = 1,
     test: Annotated[
         list[str] | None,
@@ -73,7 +82,9 @@ def sweep(
         Reads(data=True),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Save the best model to this file."), Writes(MODEL, held=True)
+        Path | None,
+        typer.Option(metavar="FILE", help="Save the best model to this file."),
+        Writes(MODEL_FILE, held=True),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -98,8 +109,8 @@ def sweep(
     stream: Any = None
     if learners is None and learner is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [])
-        learners = None if set_ else ",".join(BESIDE[decided.name])
-        learner = LEARNERS[decided.name] if set_ else None
+        learners = None if set_ else ",".join(COMPARED_LEARNERS[decided.name])
+        learner = DEFAULT_LEARNERS[decided.name] if set_ else None
     contenders = contenders_of(learners, learner, set_ or [])
 
     from aggro.cli.reading import open_data, read_again
@@ -282,7 +293,7 @@ class Run:
 
             parts = sources(lambda rows: lines.advance(None, f"{rows:,} rows"))
             self.partitions = len(parts)
-            blaming = blaming_the_cluster(lambda: NOTHING) if where else blaming_the_data()
+            blaming = blaming_the_cluster(lambda: NOTHING_KEPT) if where else blaming_the_data()
             with connected(where, plugins) if where else nullcontext() as client, blaming:
                 if client is not None:
                     self.workers = len(client.nthreads())
@@ -304,7 +315,7 @@ class Run:
 
         if read_again(self.stream):
             first = next((chunk for chunk in Rows(self.stream, self.task, count=False) if chunk.n_rows), None)
-            few = [] if first is None else [first.some(slice(0, WARM_UP))]
+            few = [] if first is None else [first.some(slice(0, WARM_UP_ROWS))]
             for learner, chunk in product(self.learners.values(), few):
                 copy.deepcopy(learner).learn_chunk(chunk)
 
@@ -326,7 +337,7 @@ def units_line(learners: dict[str, Any], task: str) -> Iterator[str]:
     if task != "regression":
         return
     settings = [parameters_of(innermost(learner)) for learner in learners.values()]
-    for name in UNITS:
+    for name in LOSS_UNITS:
         if len({str(one.get(name)) for one in settings}) > 1:
             yield (
                 f"Note: with another {name} the loss is measured in another way, so it ranks these learners roughly. "

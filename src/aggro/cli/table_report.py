@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DOMINATES = 0.9  # of ‖x‖², on average, in one column among several
 MOSTLY_ONE_CLASS = 0.9  # of the rows
-SHOWN = 12  # columns of one role
+COLUMNS_SHOWN = 12  # columns of one role
 
 
 def how_it_is_read(stream: Stream) -> list[str]:
@@ -26,10 +26,10 @@ def how_it_is_read(stream: Stream) -> list[str]:
     columns = stream.columns
     by_role = {role: [column for column in columns.values() if column.role is role] for role in Role}
     lines = []
-    for role, title in TITLES.items():
+    for role, title in ROLE_TITLES.items():
         found = by_role[Role(role)]
         if found:
-            line = f"{title}: {', '.join(map(_spoken, found[:SHOWN]))}{_more(found)}"
+            line = f"{title}: {', '.join(map(_spoken, found[:COLUMNS_SHOWN]))}{_more(found)}"
             lines.append(line)
             if role == "label":
                 classes = classes_in(stream)
@@ -60,7 +60,7 @@ def classes_line(counts: Counter[str]) -> str:
     if not counts:
         return ""
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(counts.items()))
-    told = f"{len(counts):,} classes" if len(counts) > SHOWN else f"classes {named}"
+    told = f"{len(counts):,} classes" if len(counts) > COLUMNS_SHOWN else f"classes {named}"
     return f", {told} in the first {counts.total():,} rows"
 
 
@@ -82,7 +82,7 @@ def spelled(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-TITLES = {
+ROLE_TITLES = {
     "label": "label",
     "weight": "weight",
     "number": "numbers",
@@ -100,15 +100,15 @@ def _spoken(column: Any) -> str:
 
 
 def _more(found: list[Any]) -> str:
-    return f" and {len(found) - SHOWN:,} more" if len(found) > SHOWN else ""
+    return f" and {len(found) - COLUMNS_SHOWN:,} more" if len(found) > COLUMNS_SHOWN else ""
 
 
 def check_usable(stream: Stream) -> None:
     """Stop if there is no column to learn from."""
-    from aggro.streams.tables.roles import USED
+    from aggro.streams.tables.roles import USED_ROLES
 
     columns = stream.columns
-    if any(column.role in USED for column in columns.values()):
+    if any(column.role in USED_ROLES for column in columns.values()):
         return
     why = "; ".join(f"{column.name!r} is {column.role.value} ({column.why})" for column in [*columns.values()][:8])
     raise Mistake(
@@ -225,6 +225,6 @@ def columns_line(columns: dict[str, list[str]]) -> str:
     """The columns by role as one line of text to print."""
     parts = []
     for role, names in columns.items():
-        what = TITLES.get(role, {"id": "ids", "ignore": "ignored"}.get(role, role))
+        what = ROLE_TITLES.get(role, {"id": "ids", "ignore": "ignored"}.get(role, role))
         parts.append(f"{what} {listed(names)}" if role != "label" else f"label {names[0]}")
     return "; ".join(parts)

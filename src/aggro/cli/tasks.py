@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from aggro.streams import Stream
     from aggro.streams.tables.task import Task
 
-AUTO = "auto"
-TASKS = CLASSIFICATION, REGRESSION = "classification", "regression"  # as the registry of learners calls them
-LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
-BESIDE = {CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"), REGRESSION: ("PARegressor", "AROWRegressor")}
-LOOKED_AT = 1000  # rows, to see what the labels are
+AUTO_TASK = "auto"
+TASK_NAMES = CLASSIFICATION, REGRESSION = "classification", "regression"  # as the registry of learners calls them
+DEFAULT_LEARNERS = {CLASSIFICATION: "PAClassifier", REGRESSION: "PARegressor"}
+COMPARED_LEARNERS = {
+    CLASSIFICATION: ("PAClassifier", "pa1", "arow", "fogd"),
+    REGRESSION: ("PARegressor", "AROWRegressor"),
+}
+LABELS_LOOKED_AT = 1000  # rows, to see what the labels are
 
 
 def complete_tasks(incomplete: str) -> list[str]:
-    return [name for name in (AUTO, *LEARNERS) if name.startswith(incomplete)]
+    return [name for name in (AUTO_TASK, *DEFAULT_LEARNERS) if name.startswith(incomplete)]
 
 
 TaskOption = Annotated[
@@ -38,8 +41,8 @@ TaskOption = Annotated[
 
 
 def check_task(said: str) -> None:
-    if said not in (AUTO, *LEARNERS):
-        raise Mistake(f"--task {said} is not known. Expected {AUTO}, {', '.join(LEARNERS)}.")
+    if said not in (AUTO_TASK, *DEFAULT_LEARNERS):
+        raise Mistake(f"--task {said} is not known. Expected {AUTO_TASK}, {', '.join(DEFAULT_LEARNERS)}.")
 
 
 def check_agrees(said: str, learner: Any) -> None:
@@ -48,7 +51,7 @@ def check_agrees(said: str, learner: Any) -> None:
 
     check_task(said)
     task = task_of(learner)
-    if said not in (AUTO, task):
+    if said not in (AUTO_TASK, task):
         name = type(innermost(learner)).__name__
         raise Mistake(f"--task {said} and {name}, which is for {task}, contradict each other. Leave one out.")
 
@@ -64,15 +67,15 @@ def open_and_decide(
     from aggro.streams.tables.task import Task
 
     check_task(said)
-    if said == AUTO:
-        said = task_of_settings(settings) or AUTO
-    how: dict[str, Any] = {"labels": "either"} if said == AUTO else {"task": said}
+    if said == AUTO_TASK:
+        said = task_of_settings(settings) or AUTO_TASK
+    how: dict[str, Any] = {"labels": "either"} if said == AUTO_TASK else {"task": said}
 
     def opened(paths: Sequence[str], reading: Reading) -> Any:
         return open_data(paths, reading, **how)
 
-    stream: Any = opened(data, reading) if live is None else LiveStream(live, reading, opened, LOOKED_AT)
-    if said != AUTO:
+    stream: Any = opened(data, reading) if live is None else LiveStream(live, reading, opened, LABELS_LOOKED_AT)
+    if said != AUTO_TASK:
         decided = Task(said, "set by you")
         if stream.raw:
             with blaming_the_data():
@@ -98,7 +101,7 @@ def stream_task(stream: Stream) -> Task:
     first = next(iter(stream), None)
     if first is None or first.y is None:
         return Task(CLASSIFICATION, "no label was found")
-    return task_of_labels(first.y[~missing(first.y)][:LOOKED_AT].tolist(), codes=True)
+    return task_of_labels(first.y[~missing(first.y)][:LABELS_LOOKED_AT].tolist(), codes=True)
 
 
 def task_of_settings(settings: Sequence[str]) -> str | None:
@@ -107,14 +110,14 @@ def task_of_settings(settings: Sequence[str]) -> str | None:
     from aggro.learners.shared.inside import constraints_of
 
     names = {setting.partition("=")[0].strip() for setting in settings}
-    fits = [task for task, name in LEARNERS.items() if names <= {*constraints_of(find(name).load())}]
+    fits = [task for task, name in DEFAULT_LEARNERS.items() if names <= {*constraints_of(find(name).load())}]
     return fits[0] if names and len(fits) == 1 else None
 
 
 def task_lines(stream: Stream, task: str) -> list[str]:
     """Lines that say what is predicted, and why."""
     decided: Task | None = stream.settled.task
-    if decided is None or task not in LEARNERS:
+    if decided is None or task not in DEFAULT_LEARNERS:
         return []
     if decided.name == task == "classification" and not stream.raw and not decided.doubtful:
         return []  # the labels of such a file are classes
@@ -122,5 +125,5 @@ def task_lines(stream: Stream, task: str) -> list[str]:
         return [f"task: {decided}"]
     return [
         f"Note: the learner is for {task}, but the label looks like {decided.name} ({decided.why}): leave --learner "
-        f"out, or take --learner {LEARNERS[decided.name]}."
+        f"out, or take --learner {DEFAULT_LEARNERS[decided.name]}."
     ]

@@ -17,9 +17,9 @@ from aggro.cli.learner_spec import OF_RECORDS, make_learner, records_around, spe
 from aggro.cli.live import LiveStream, pipe_of
 from aggro.cli.model_files import load_to_read, save_model
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
-from aggro.cli.outputs import MODEL, Reads, Writes
+from aggro.cli.outputs import MODEL_FILE, Reads, Writes
 from aggro.cli.passes import Run, Saved
-from aggro.cli.tasks import AUTO, LEARNERS, TaskOption, check_agrees, open_and_decide
+from aggro.cli.tasks import AUTO_TASK, DEFAULT_LEARNERS, TaskOption, check_agrees, open_and_decide
 from aggro.cli.test import print_by_class
 
 FIRST_ROWS = 1000  # that a pipe is waited for, to guess what its columns are
@@ -33,7 +33,7 @@ def train(
     model: Annotated[
         Path,
         typer.Option(metavar="FILE", help="Save the model to this file."),
-        Writes(MODEL, beside={ENDING: MODEL}, over=("from_",), held=True),
+        Writes(MODEL_FILE, beside={ENDING: MODEL_FILE}, over=("from_",), held=True),
     ],
     learner: Annotated[
         str | None,
@@ -44,7 +44,7 @@ def train(
             "labels]",
         ),
     ] = None,
-    task_: TaskOption = AUTO,
+    task_: TaskOption = AUTO_TASK,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,7 +94,7 @@ def train(
     live = None if save_every is None else pipe_of(data)
     if learner is None and from_ is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [], live)
-        learner = LEARNERS[decided.name]
+        learner = DEFAULT_LEARNERS[decided.name]
     new, reading = starting_learner(learner, set_ or [], from_, reading)
     check_agrees(task_, new)
     from aggro.cli.reading import blaming_the_data, open_data, open_known, read_again

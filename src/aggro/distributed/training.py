@@ -45,7 +45,7 @@ from aggro.learners.shared.inside import give_model, innermost, model_of, settin
 from aggro.mixing.mixture import MIXES_BY, check_is_one, mix_of
 from aggro.mixing.records import Unsettled
 
-AT_ONCE = 8  # models that a task adds up
+MERGED_TOGETHER = 8  # models that a task adds up
 
 
 class Progress(NamedTuple):
@@ -343,7 +343,7 @@ def unsettled(known: Any) -> Any:
 
 
 def _groups(handles: Sequence[Any]) -> list[list[Any]]:
-    return [list(handles[k : k + AT_ONCE]) for k in range(0, len(handles), AT_ONCE)]
+    return [list(handles[k : k + MERGED_TOGETHER]) for k in range(0, len(handles), MERGED_TOGETHER)]
 
 
 def _names(learner: Any) -> tuple[str, str]:

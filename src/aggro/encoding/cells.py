@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.encoding.dates import FURTHEST, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
-from aggro.encoding.numbers import LONGEST, read_numbers
+from aggro.encoding.dates import FURTHEST_DATE, YEAR_ONE, from_number, in_reach, seconds_of, seconds_of_array
+from aggro.encoding.numbers import LONGEST_NUMBER, read_numbers
 from aggro.engine.frames import check_distinct, is_arrow_table, validated
 from aggro.streams.parse.words64 import PADDING
 from aggro.streams.tables import written_numbers
-from aggro.streams.tables.roles import ISO, LOOKED_AT, OR, Column, as_number, is_missing
-from aggro.streams.tables.written_numbers import EXACT
+from aggro.streams.tables.roles import CELLS_LOOKED_AT, ISO, OR, Column, as_number, is_missing
+from aggro.streams.tables.written_numbers import EXACTLY
 
 LONGEST_SAMPLE = 200  # letters of a cell that a guess is made from
 LONGEST_WRITTEN = 2**13  # bits of an integer that Python is asked to write in digits; it stops at 4,300 of those
@@ -161,7 +161,7 @@ def _series(column: Any) -> Any:
 # Samples ----------------------------------------------------------------------------------------------------------
 
 
-def sample_of(column: Any, most: int = LOOKED_AT) -> list[Any]:
+def sample_of(column: Any, most: int = CELLS_LOOKED_AT) -> list[Any]:
     """The first cells as plain values, which JSON can hold: what a guess is made from."""
     if hasattr(column, "to_pylist"):
         column = column.slice(0, most)
@@ -238,8 +238,8 @@ def as_numbers(column: Any, na: Iterable[str], pattern: str = "") -> Numbers:
 def number_in(cell: Any, pattern: str) -> tuple[float | None, int]:
     """The number in one cell of a column with this pattern, None if there is none, and where the true value is."""
     if not isinstance(cell, str) or (not pattern and as_number(cell) is not None):
-        return as_number(cell), EXACT
-    return written_numbers.read(cell, pattern) or (None, EXACT)
+        return as_number(cell), EXACTLY
+    return written_numbers.read(cell, pattern) or (None, EXACTLY)
 
 
 def _finite(values: np.ndarray) -> Numbers:
@@ -289,7 +289,7 @@ def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | No
 def numbers_in(strings: Strings, na: Iterable[str], written: Strings | None = None, pattern: str = "") -> Numbers:
     """Read a column of strings as numbers; ``written`` has the original cells, if ``strings`` was changed."""
     original = strings if written is None else written
-    letters, cell = strings.letters.view(), np.zeros(LONGEST + PADDING, np.uint8)
+    letters, cell = strings.letters.view(), np.zeros(LONGEST_NUMBER + PADDING, np.uint8)
     letters.flags.writeable = False  # as Arrow's are: to compiled code another type
     values, other = np.empty(len(strings.absent)), np.empty(len(strings.absent), np.int64)
     n = read_numbers(letters, strings.bounds, strings.absent, cell, values, other)
@@ -301,7 +301,7 @@ def numbers_in(strings: Strings, na: Iterable[str], written: Strings | None = No
     for i in doubtful:
         text = original.letters[original.bounds[i] : original.bounds[i + 1]].tobytes().decode("utf-8", "replace")
         gone = is_missing(text, na)
-        number, sides[i] = (None, EXACT) if gone else number_in(text, pattern)
+        number, sides[i] = (None, EXACTLY) if gone else number_in(text, pattern)
         values[i] = np.nan if number is None else number
         strays += number is None and not gone
     return Numbers(values, strays, sides if sides.any() else None)
@@ -310,7 +310,7 @@ def numbers_in(strings: Strings, na: Iterable[str], written: Strings | None = No
 def as_moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
     """Read a column of role date, as seconds since 1970."""
     found = _moments(column, known, na)
-    far = np.abs(found.values) >= FURTHEST  # no date: so many seconds are something else
+    far = np.abs(found.values) >= FURTHEST_DATE  # no date: so many seconds are something else
     return Numbers(np.where(far, np.nan, found.values), found.strays + int(far.sum()))
 
 

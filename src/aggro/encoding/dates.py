@@ -14,21 +14,21 @@ import numpy as np
 
 from aggro.streams.tables.roles import as_date, as_number
 
-DAY = 86400.0
-EPOCH = datetime(1970, 1, 1)
-EPOCH_UTC = EPOCH.replace(tzinfo=UTC)
+DAY_SECONDS = 86400.0
+UNIX_EPOCH = datetime(1970, 1, 1)
+EPOCH_UTC = UNIX_EPOCH.replace(tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-YEAR_ONE, LAST = -62135596800.0, 253402300799.0  # the first and the last second that Python has
+YEAR_ONE, LAST_SECOND = -62135596800.0, 253402300799.0  # the first and the last second that Python has
 SECONDS_IN = {"Y": 31556952.0, "M": 2629746.0, "W": 604800.0, "D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 SECONDS_IN |= {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MILLISECONDS = 1e11  # numbers beyond are no seconds: the year would be 5138
-FURTHEST = 1e12  # seconds, the year 33658: what is beyond is no date
+FURTHEST_DATE = 1e12  # seconds, the year 33658: what is beyond is no date
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-NUMBERS = ("days", "year")
+DATE_NUMBERS = ("days", "year")
 CHOICES = tuple(f"month={month}" for month in MONTHS) + tuple(f"weekday={day}" for day in WEEKDAYS)
 CHOICES += tuple(f"hour={hour}" for hour in range(24))
 N_MONTHS, N_DAYS = len(MONTHS), len(WEEKDAYS)
@@ -43,13 +43,13 @@ class Parts(NamedTuple):
 
 def parts_of(seconds: np.ndarray) -> Parts:
     """Split moments into numbers and parts; all are missing where the moment is."""
-    there = np.abs(seconds) < FURTHEST
+    there = np.abs(seconds) < FURTHEST_DATE
     whole = np.floor(np.where(there, seconds, 0.0)).astype(np.int64)
     days, within = np.floor_divide(whole, 86400), np.mod(whole, 86400)
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]").astype(np.int64)
     numbers = np.full((len(seconds), 2), np.nan)
-    numbers[there, 0] = seconds[there] / DAY
+    numbers[there, 0] = seconds[there] / DAY_SECONDS
     numbers[there, 1] = 1970.0 + np.floor_divide(months, 12)[there]
     choices = np.full((len(seconds), 3), -1, np.int64)
     choices[there, 0] = np.mod(months, 12)[there]
@@ -64,15 +64,15 @@ def parts_of_one(seconds: float) -> tuple[tuple[float, ...], tuple[int, ...]] | 
 
     None if the moment is missing, or too far away to be a date.
     """
-    if not abs(seconds) < FURTHEST:
+    if not abs(seconds) < FURTHEST_DATE:
         return None
     try:
-        moment = EPOCH + timedelta(seconds=floor(seconds))
+        moment = UNIX_EPOCH + timedelta(seconds=floor(seconds))
     except OverflowError:  # before the year 1 or after 9999
         numbers, choices = parts_of(np.array([seconds]))
         return tuple(numbers[0].tolist()), tuple(choices[0].tolist())
     hour = N_MONTHS + N_DAYS + moment.hour if (moment.hour or moment.minute or moment.second) else -1
-    return (seconds / DAY, float(moment.year)), (moment.month - 1, N_MONTHS + moment.weekday(), hour)
+    return (seconds / DAY_SECONDS, float(moment.year)), (moment.month - 1, N_MONTHS + moment.weekday(), hour)
 
 
 def seconds_of(cell: Any, pattern: str) -> float:
@@ -80,10 +80,10 @@ def seconds_of(cell: Any, pattern: str) -> float:
     if isinstance(cell, str):
         cell = as_date(cell, pattern) if pattern else None
     if isinstance(cell, datetime):
-        since = cell - (EPOCH if cell.tzinfo is None else EPOCH_UTC)
+        since = cell - (UNIX_EPOCH if cell.tzinfo is None else EPOCH_UTC)
         return float(since // MICROSECOND) / 1e6
     if isinstance(cell, date):
-        return (cell.toordinal() - date(1970, 1, 1).toordinal()) * DAY
+        return (cell.toordinal() - date(1970, 1, 1).toordinal()) * DAY_SECONDS
     if isinstance(cell, np.datetime64):
         return float(seconds_of_array(np.array([cell]))[0])
     number = None if cell is None else as_number(cell)
@@ -98,7 +98,7 @@ def seconds_of_array(moments: np.ndarray) -> np.ndarray:
     unit, count = np.datetime_data(moments.dtype)
     size = count * SECONDS_IN.get(unit, 0.0)  # 0: less than a nanosecond, which reaches nowhere
     gone = np.isnat(moments)
-    far = np.abs(moments.astype(np.int64) * size) >= FURTHEST
+    far = np.abs(moments.astype(np.int64) * size) >= FURTHEST_DATE
     near = np.where(gone | far, np.zeros(1, moments.dtype), moments).astype("datetime64[us]")
     seconds = near.astype(np.int64).astype(np.float64) / 1e6
     return np.where(gone, np.nan, np.where(far, np.inf, seconds))
@@ -108,7 +108,7 @@ def in_reach(moments: np.ndarray) -> np.ndarray:
     """Clip moments to the years that Python can hold, at a precision of microseconds."""
     seconds = seconds_of_array(moments)
     gone = np.isnan(seconds)
-    kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST)
+    kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST_SECOND)
     edges = kept.astype(np.int64).astype("datetime64[s]").astype("datetime64[us]")
     near = np.where(kept == seconds, moments, np.zeros(1, moments.dtype)).astype("datetime64[us]")
     found = np.where(kept == seconds, near, edges)

@@ -44,19 +44,19 @@ from aggro.encoding.cells import (
     sample_of,
     spelled,
 )
-from aggro.encoding.dates import CHOICES, NUMBERS, parts_of, parts_of_one, seconds_of
-from aggro.encoding.layout import PARTS, SIDES, Layout, Slot, key_of_text, layout_of, seed_of_column
+from aggro.encoding.dates import CHOICES, DATE_NUMBERS, parts_of, parts_of_one, seconds_of
+from aggro.encoding.layout import DATE_PARTS, SIDES, Layout, Slot, key_of_text, layout_of, seed_of_column
 from aggro.encoding.one_record import OneRecord
 from aggro.encoding.rows import Cells, encode_rows, room_needed
-from aggro.encoding.vocabulary import ABSENT, CATEGORY, NUMBER, PART, WORD, Vocabulary
+from aggro.encoding.vocabulary import ABSENT_KIND, CATEGORY_KIND, NUMBER_KIND, PART_KIND, WORD_KIND, Vocabulary
 from aggro.engine.column_moments import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.tables.flatten import flat
 from aggro.streams.tables.roles import (
+    CELLS_LOOKED_AT,
     ISO,
-    LOOKED_AT,
     NOTHING_SAID,
-    USED,
+    USED_ROLES,
     Column,
     Role,
     Said,
@@ -67,7 +67,7 @@ from aggro.streams.tables.roles import (
 )
 from aggro.streams.tables.written_numbers import has_bounds
 
-LOOKS = (10, 100, LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
+LOOKS = (10, 100, CELLS_LOOKED_AT)  # rows after which columns that were guessed from fewer are looked at again
 
 FEWEST_LETTERS = 256  # that there is room for in the memory for one record
 MOST_COLUMNS = 2**16
@@ -162,7 +162,7 @@ class Encoder:
                 "end are data: put them into a field of text."
             )
         role = self.said.roles().get(name)
-        if role in (*USED, Role.IGNORE):
+        if role in (*USED_ROLES, Role.IGNORE):
             marks = ("decimal", "thousands", "dayfirst")
             one: dict[str, Any] = {role.value: (name,), **{mark: getattr(self.said, mark) for mark in marks}}
             self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
@@ -192,18 +192,18 @@ class Encoder:
         if column.role is Role.NUMBER and has_bounds([column.pattern]) and self._bound(number, SIDES[0]) < 0:
             seed = seed_of_column(number)
             for side in SIDES:
-                self.vocabulary.add(key_of_text(f"\0{side}", seed), PART, number, side)
+                self.vocabulary.add(key_of_text(f"\0{side}", seed), PART_KIND, number, side)
         if column.role is Role.DATE and number not in self.dates:
-            for part in NUMBERS:
+            for part in DATE_NUMBERS:
                 self._new_slot(number, part)
             seed = seed_of_column(number)
-            made = [self.vocabulary.add(key_of_text(f"\0{text}", seed), PART, number, text) for text in CHOICES]
+            made = [self.vocabulary.add(key_of_text(f"\0{text}", seed), PART_KIND, number, text) for text in CHOICES]
             self.dates[number] = made[0]
 
     def _bound(self, number: int, side: str) -> int:
         """The feature that marks a cell of this number column as a bound, such as <0.5; -1 if there is none."""
         found = self.vocabulary.find(key_of_text(f"\0{side}", seed_of_column(number)))
-        return found if found >= 0 and self.vocabulary.kind(found) == PART else -1
+        return found if found >= 0 and self.vocabulary.kind(found) == PART_KIND else -1
 
     def _bounds(self) -> dict[int, tuple[int, int]]:
         """The number columns in which some cells are bounds, by number, with the two features that mark them."""
@@ -219,7 +219,7 @@ class Encoder:
 
     def _new_slot(self, column: int, name: str) -> None:
         key = key_of_text(f"\0{name}", seed_of_column(column))
-        feature = self.vocabulary.add(key, PART if name else NUMBER, column, name)
+        feature = self.vocabulary.add(key, PART_KIND if name else NUMBER_KIND, column, name)
         self.numbers = [*self.numbers, Slot(column, name, feature)]
         self.moments = self.moments.widened(1)
 
@@ -235,8 +235,8 @@ class Encoder:
                     self._assign(name, found)
                 self._unshare()
                 self.columns[name] = found  # the reason may be another
-        if any(len(cells) >= LOOKED_AT for cells in self.sample.values()):
-            self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < LOOKED_AT}
+        if any(len(cells) >= CELLS_LOOKED_AT for cells in self.sample.values()):
+            self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < CELLS_LOOKED_AT}
 
     # Rows -----------------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Encoder:
         """Add rows to the samples. These are new lists, since ``restore`` may need the old ones."""
         sample: dict[str, list[Any]] = {}
         for name, before in self.sample.items():
-            room = LOOKED_AT - len(before)
+            room = CELLS_LOOKED_AT - len(before)
             sample[name] = before + (sample_of(columns[name], room) if name in columns else [None] * min(n, room))
         self.sample = sample
 
@@ -331,7 +331,7 @@ class Encoder:
                 if found.sides is not None:
                     sides[name] = found.sides
         # A bound such as <0.5 is its number and a feature for the side; places of these follow the parts of dates.
-        for k, (name, below, above) in enumerate(layout.bounds, PARTS * len(layout.dates)):
+        for k, (name, below, above) in enumerate(layout.bounds, DATE_PARTS * len(layout.dates)):
             if name in sides:
                 parts[:, k] = np.choose(sides[name] + 1, (below, -1, above))
         # A date is numbers, which are standardised, and choices, which are features of their own.
@@ -339,9 +339,9 @@ class Encoder:
             if name in columns:
                 moments = as_moments(columns[name], self.columns[name], self.na)
                 of_dates = parts_of(moments.values)
-                numbers[:, at : at + len(NUMBERS)] = of_dates.numbers
+                numbers[:, at : at + len(DATE_NUMBERS)] = of_dates.numbers
                 choices = of_dates.choices
-                parts[:, PARTS * k : PARTS * (k + 1)] = np.where(choices >= 0, choices + first, -1)
+                parts[:, DATE_PARTS * k : DATE_PARTS * (k + 1)] = np.where(choices >= 0, choices + first, -1)
                 strays[name] = moments.strays
         # Strings are joined, since the compiled loop reads all of them from one array of letters.
         for name in layout.strings:
@@ -438,7 +438,7 @@ class Encoder:
                 strays[name] = 1
         # Bounds are rare, so their places are looked for only if there is one.
         if sides:
-            for k, (name, below, above) in enumerate(layout.bounds, PARTS * len(layout.dates)):
+            for k, (name, below, above) in enumerate(layout.bounds, DATE_PARTS * len(layout.dates)):
                 parts[k] = {-1: below, 1: above}.get(sides.get(name, 0), -1)
         # Dates, with the same numbers and choices as in a table: a model must not depend on how its rows came.
         for k, (name, at, first) in enumerate(layout.dates):
@@ -450,7 +450,7 @@ class Encoder:
                     continue
                 for place, number in enumerate(found[0], at):
                     row[place] = number
-                for place, choice in enumerate(found[1], PARTS * k):
+                for place, choice in enumerate(found[1], DATE_PARTS * k):
                     parts[place] = choice + first if choice >= 0 else -1
         # Learn only after every cell was read: a record with a cell that raises an error is not half learned.
         if learning and strays:
@@ -492,7 +492,7 @@ class Encoder:
         kept = int(tidy(indptr, indices, data))
         indices, data = indices[:kept], data[:kept]
         if options.words == "presence" and kept:
-            data[(self.vocabulary.table.kinds[indices] == WORD) & (data > 1.0)] = 1.0
+            data[(self.vocabulary.table.kinds[indices] == WORD_KIND) & (data > 1.0)] = 1.0
         return indptr, indices, data, counts
 
     def _make_room(self, cells: Cells, row: int) -> None:
@@ -548,23 +548,23 @@ class Encoder:
         """The name of feature j, such as «age» or «plan=basic»."""
         column, text = self.order[self.vocabulary.column(j)], self.vocabulary.name(j)
         kind = self.vocabulary.kind(j)
-        if kind == CATEGORY:
+        if kind == CATEGORY_KIND:
             return f"{column}={text}" if column else text
-        if kind == ABSENT:
+        if kind == ABSENT_KIND:
             return f"{column}=missing" if column else "missing"
-        if kind == NUMBER:
+        if kind == NUMBER_KIND:
             return column
         return f"{column}:{text}" if column else text
 
     def values_of(self, name: str) -> int:
         """The number of known categories of a column."""
         table, n = self.vocabulary.table, self.width
-        return int(((table.columns[:n] == self.order.index(name)) & (table.kinds[:n] == CATEGORY)).sum())
+        return int(((table.columns[:n] == self.order.index(name)) & (table.kinds[:n] == CATEGORY_KIND)).sum())
 
 
 def first_there(column: Any, n: int, na: Iterable[str]) -> int:
     """The first row in which a column's cell is not missing; n if there is none."""
-    for start in range(0, n, LOOKED_AT):
+    for start in range(0, n, CELLS_LOOKED_AT):
         for i, cell in enumerate(sample_of(cut(column, start, n))):
             if not is_missing(cell, na):
                 return start + i

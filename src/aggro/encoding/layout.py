@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.encoding.cells import Texts
-from aggro.encoding.dates import NUMBERS
+from aggro.encoding.dates import DATE_NUMBERS
 from aggro.encoding.rows import Cells, Grams, key_of, seed_of
 from aggro.streams.parse.words64 import PADDING
-from aggro.streams.tables.roles import MISSING, Column, Role
+from aggro.streams.tables.roles import MISSING_MARKS, Column, Role
 
 u8 = np.uint64
 
@@ -24,7 +24,7 @@ class Slot(NamedTuple):
     feature: int
 
 
-PARTS = 3  # choices that a date makes: month, weekday, hour
+DATE_PARTS = 3  # choices that a date makes: month, weekday, hour
 SIDES = ("below", "above")  # of a number that is a bound, such as <0.5: where the true value is
 
 
@@ -104,9 +104,9 @@ def layout_of(
             slots += [k for k in own if numbers[k].name]
         elif role in (Role.CATEGORY, Role.TEXT):
             strings.append(number)
-    words = sorted(word for word in {*MISSING, *na} if word)
+    words = sorted(word for word in {*MISSING_MARKS, *na} if word)
     seeds = [seed_of_column(number) for number in strings]
-    leads = [slot.name in ("", NUMBERS[0]) for slot in numbers]  # one of each column tells that it is missing
+    leads = [slot.name in ("", DATE_NUMBERS[0]) for slot in numbers]  # one of each column tells that it is missing
     return Layout(
         slots=slots,
         numbers=of_numbers,
@@ -125,5 +125,5 @@ def layout_of(
         na_longest=max(len(word.encode()) for word in words),
         grams=Grams(np.zeros(ngrams, np.uint64), np.zeros(ngrams, np.uint64), ngrams),
         blank=np.full((1, len(slots)), np.nan),
-        no_parts=np.full((1, PARTS * len(of_dates) + len(of_bounds)), -1, np.int64),
+        no_parts=np.full((1, DATE_PARTS * len(of_dates) + len(of_bounds)), -1, np.int64),
     )

@@ -10,7 +10,7 @@ from aggro.streams.parse.words64 import PADDING
 
 u8 = np.uint64
 SPACE, TAB = 32, 9
-LONGEST = 40  # letters; numbers of more are left to Python
+LONGEST_NUMBER = 40  # letters; numbers of more are left to Python
 
 
 @kernel
@@ -30,7 +30,7 @@ def read_numbers(letters, bounds, absent, cell, values, other):
         if absent[i] or p == end:
             continue
         length = end - p
-        fits = length <= u8(LONGEST)
+        fits = length <= u8(LONGEST_NUMBER)
         if fits:
             for k in range(length):
                 cell[k] = letters[p + k]

@@ -14,7 +14,7 @@ import numpy as np
 from aggro.encoding.cells import Texts
 from aggro.encoding.layout import Layout
 from aggro.encoding.rows import Cells, Grams, encode_rows, has_room
-from aggro.encoding.vocabulary import WORD, Table
+from aggro.encoding.vocabulary import WORD_KIND, Table
 from aggro.engine.column_moments import Moments, standardise_row
 from aggro.engine.jit.compile import direct, kernel
 from aggro.engine.jit.pinned import Pinned, content
@@ -54,12 +54,12 @@ def encode_record(packed, learning, scale, presence):
     kept = tidy(one.indptr, one.indices[: one.indptr[1]], one.data[: one.indptr[1]])
     if presence:
         for k in range(u8(kept)):
-            if one.table.kinds[one.indices[k]] == WORD:
+            if one.table.kinds[one.indices[k]] == WORD_KIND:
                 one.data[k] = min(one.data[k], 1.0)
     return np.int64(kept)
 
 
-CODE: list[Any] = []  # the machine code of ``encode_record``, once it is there
+ENCODE_RECORD_CODE: list[Any] = []  # the machine code of ``encode_record``, once it is there
 
 
 class OneRecord:
@@ -122,9 +122,9 @@ class OneRecord:
         if self.slots is not None:
             for some, of_all in zip(self.own, self.moments, strict=True):
                 some[:] = of_all[self.slots]
-        if not CODE:
-            CODE.append(direct(encode_record, self.packed, False, False, False))
-        n: int = CODE[0](self.packed, learning, scale, presence)
+        if not ENCODE_RECORD_CODE:
+            ENCODE_RECORD_CODE.append(direct(encode_record, self.packed, False, False, False))
+        n: int = ENCODE_RECORD_CODE[0](self.packed, learning, scale, presence)
         if self.slots is not None and learning and n >= 0:
             for some, of_all in zip(self.own, self.moments, strict=True):
                 of_all[self.slots] = some

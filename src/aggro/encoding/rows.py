@@ -14,22 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.encoding.vocabulary import (
-    ABSENT,
-    CATEGORY,
-    FEATURES,
-    LETTERS,
+    ABSENT_KIND,
+    CATEGORY_KIND,
     LONGEST_NAME,
-    MOST,
-    WORD,
+    MAX_FEATURES_ALLOWED,
+    N_FEATURES,
+    NAME_BYTES,
+    WORD_KIND,
     slot_of,
 )
 from aggro.engine.jit.compile import exact_part, kernel, quick
-from aggro.streams.parse.bag_of_words import SMALL
+from aggro.streams.parse.bag_of_words import LOWER_CASE
 from aggro.streams.parse.hashing import hash_bytes, mix
 
 u8 = np.uint64
 
-KNOWN, UNKNOWN = range(2)  # counts of categories and words
+KNOWN_WORDS, UNKNOWN_WORDS = range(2)  # counts of categories and words
 ABSENT_KEY = u8(0xA5A5A5A5A5A5A5A5)
 GRAM_KEY = u8(0x632BE59BD9B4E019)
 WORD_KEY = u8(0x8CB92BA72F3D8DD7)  # a column may have had categories before it turned out to be text
@@ -67,7 +67,7 @@ def separator(letters, p, end):
     """The number of bytes at p that separate words; 0 if a word begins or goes on there."""
     byte = letters[p]
     if byte < 128:
-        return u8(1) if SMALL[u8(byte)] == 0 else u8(0)
+        return u8(1) if LOWER_CASE[u8(byte)] == 0 else u8(0)
     if byte == 0xC2 and p + u8(1) < end:  # signs of Latin-1
         return u8(2)
     if byte == 0xE2 and p + u8(2) < end and 0x80 <= letters[p + u8(1)] <= 0x9F:  # dashes, quotes, arrows, shapes
@@ -83,7 +83,7 @@ def end_of_word(letters, p, end):
     while p < end and separator(letters, p, end) == u8(0):
         byte = letters[p]
         if byte < 128:
-            letters[p] = SMALL[u8(byte)]
+            letters[p] = LOWER_CASE[u8(byte)]
             p += u8(1)
         elif byte == 0xC3 and p + u8(1) < end:
             second = letters[p + u8(1)]
@@ -107,31 +107,31 @@ def feature_of(table, key, kind, column, letters, start, end, learning):
     found = np.int64(table.slots[slot])
     if found:
         return found - 1
-    n = table.sizes[FEATURES]
-    if n >= table.sizes[MOST]:
+    n = table.sizes[N_FEATURES]
+    if n >= table.sizes[MAX_FEATURES_ALLOWED]:
         return shared(table, key)
     if not learning:
         return np.int64(-1)
-    at, length = u8(table.sizes[LETTERS]), min(end - start, u8(LONGEST_NAME))
+    at, length = u8(table.sizes[NAME_BYTES]), min(end - start, u8(LONGEST_NAME))
     for k in range(length):
         table.letters[at + k] = letters[start + k]
     table.keys[n], table.kinds[n], table.columns[n] = key, kind, column
     table.ends[n] = np.int64(at + length)
     table.slots[slot] = np.uint32(n + 1)
-    table.sizes[FEATURES] = n + 1
-    table.sizes[LETTERS] = np.int64(at + length)
+    table.sizes[N_FEATURES] = n + 1
+    table.sizes[NAME_BYTES] = np.int64(at + length)
     return n
 
 
 @exact_part
 def shared(table, key):
     """A category or word to use in place of a new one when the vocabulary is full; -1 if there is none."""
-    n = u8(table.sizes[FEATURES])
+    n = u8(table.sizes[N_FEATURES])
     if n == u8(0):
         return np.int64(-1)
     at = (key >> u8(20)) % n
     for _ in range(n):
-        if table.kinds[at] == CATEGORY or table.kinds[at] == WORD:
+        if table.kinds[at] == CATEGORY_KIND or table.kinds[at] == WORD_KIND:
             return np.int64(at)
         at = at + u8(1) if at + u8(1) < n else u8(0)
     return np.int64(-1)
@@ -167,8 +167,8 @@ def has_room(table, cells, grams, i):
     """Whether the vocabulary has room for every feature and name that row i could add."""
     needed, letters = room_for(table, cells, grams, i)
     return (
-        table.sizes[FEATURES] + needed <= table.keys.shape[0]
-        and table.sizes[LETTERS] + letters <= table.letters.shape[0]
+        table.sizes[N_FEATURES] + needed <= table.keys.shape[0]
+        and table.sizes[NAME_BYTES] + letters <= table.letters.shape[0]
     )
 
 
@@ -180,7 +180,7 @@ def room_for(table, cells, grams, i):
         length = cells.ends[j, i] - cells.starts[j, i]
         needed += 1 + ((length + 1) // 2) * grams.n
         letters += length * (grams.n * (grams.n + 1) // 2)  # a letter is in one word, two pairs, three triples …
-    needed = min(needed, max(table.sizes[MOST] - table.sizes[FEATURES], 0))
+    needed = min(needed, max(table.sizes[MAX_FEATURES_ALLOWED] - table.sizes[N_FEATURES], 0))
     return needed, min(letters, needed * LONGEST_NAME)
 
 
@@ -205,7 +205,7 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                 used += u8(1) if z != 0.0 else u8(0)
             elif cells.number_seeds[j]:
                 key, column = mix(cells.number_seeds[j] ^ ABSENT_KEY), cells.number_columns[j]
-                feature = feature_of(table, key, ABSENT, column, cells.letters, u8(0), u8(0), learning)
+                feature = feature_of(table, key, ABSENT_KIND, column, cells.letters, u8(0), u8(0), learning)
                 if feature >= 0:
                     indices[used], data[used] = feature, 1.0
                     used += u8(1)
@@ -227,18 +227,18 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                 missing = end - p <= u8(cells.na_longest) and is_na(cells.na_keys[j], key)
             if missing:
                 key = mix(seed ^ ABSENT_KEY)
-                feature = feature_of(table, key, ABSENT, column, cells.letters, u8(0), u8(0), learning)
+                feature = feature_of(table, key, ABSENT_KIND, column, cells.letters, u8(0), u8(0), learning)
                 if feature >= 0:
                     indices[used], data[used] = feature, 1.0
                     used += u8(1)
             elif not cells.words[j]:
-                feature = feature_of(table, key, CATEGORY, column, cells.letters, p, end, learning)
+                feature = feature_of(table, key, CATEGORY_KIND, column, cells.letters, p, end, learning)
                 if feature >= 0:
                     indices[used], data[used] = feature, 1.0
                     used += u8(1)
-                    counts[KNOWN] += 1
+                    counts[KNOWN_WORDS] += 1
                 else:
-                    counts[UNKNOWN] += 1
+                    counts[UNKNOWN_WORDS] += 1
             else:
                 begin_text(grams)
                 while p < end:
@@ -252,13 +252,13 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                         if grams.keys[k] == u8(0):
                             break
                         text = cells.letters, grams.starts[k], p
-                        feature = feature_of(table, grams.keys[k], WORD, column, *text, learning)
+                        feature = feature_of(table, grams.keys[k], WORD_KIND, column, *text, learning)
                         if feature >= 0:
                             indices[used], data[used] = feature, 1.0
                             used += u8(1)
-                            counts[KNOWN] += 1
+                            counts[KNOWN_WORDS] += 1
                         else:
-                            counts[UNKNOWN] += 1
+                            counts[UNKNOWN_WORDS] += 1
         indptr[i + u8(1)] = np.int64(used)
     return np.int64(n)
 

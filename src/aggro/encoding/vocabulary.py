@@ -17,11 +17,11 @@ from aggro.streams.parse.hashing import new_scatter, scattered
 
 u8 = np.uint64
 
-NUMBER, PART, CATEGORY, WORD, ABSENT = range(5)
+NUMBER_KIND, PART_KIND, CATEGORY_KIND, WORD_KIND, ABSENT_KIND = range(5)
 """What a feature is of: a number, a part of a date, a category, a word, or a cell that is missing."""
 
 LONGEST_NAME = 100  # bytes of a text that are kept
-LEAST = 64
+FIRST_CAPACITY = 64
 
 
 class Table(NamedTuple):
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     scatter: np.ndarray = np.zeros((0, 0), np.uint32)
 
 
-FEATURES, LETTERS, MOST = range(3)
+N_FEATURES, NAME_BYTES, MAX_FEATURES_ALLOWED = range(3)
 
 
 class Vocabulary:
@@ -46,30 +46,30 @@ class Vocabulary:
 
     def __init__(self, most: int) -> None:
         self.table = Table(
-            np.zeros(2 * LEAST, np.uint32),
-            np.zeros(LEAST, np.uint64),
-            np.zeros(LEAST, np.uint8),
-            np.zeros(LEAST, np.uint32),
-            np.zeros(LEAST, np.int64),
-            np.zeros(16 * LEAST, np.uint8),
+            np.zeros(2 * FIRST_CAPACITY, np.uint32),
+            np.zeros(FIRST_CAPACITY, np.uint64),
+            np.zeros(FIRST_CAPACITY, np.uint8),
+            np.zeros(FIRST_CAPACITY, np.uint32),
+            np.zeros(FIRST_CAPACITY, np.int64),
+            np.zeros(16 * FIRST_CAPACITY, np.uint8),
             np.array([0, 0, most], np.int64),
             new_scatter(),
         )
 
     def __len__(self) -> int:
-        return int(self.table.sizes[FEATURES])
+        return int(self.table.sizes[N_FEATURES])
 
     @property
     def most(self) -> int:
         """The most features that are told apart; later ones share a number."""
-        return int(self.table.sizes[MOST])
+        return int(self.table.sizes[MAX_FEATURES_ALLOWED])
 
     def add(self, key: int, kind: int, column: int, name: str) -> int:
         """Add a feature with this hash, even if the vocabulary is full; return its number."""
         text = name.encode("utf-8", "replace")[:LONGEST_NAME]
         self.make_room(1, len(text))
         table, n = self.table, len(self)
-        start = int(table.sizes[LETTERS])
+        start = int(table.sizes[NAME_BYTES])
         table.letters[start : start + len(text)] = np.frombuffer(text, np.uint8)
         enter(table, u8(key), kind, column, start + len(text))
         return n
@@ -87,7 +87,7 @@ class Vocabulary:
                 ends=grown(table.ends, n, size),
             )
             place_all(table)
-        used = int(table.sizes[LETTERS])
+        used = int(table.sizes[NAME_BYTES])
         if used + letters > table.letters.shape[0]:
             table = table._replace(letters=grown(table.letters, used, 2 * (used + letters)))
         self.table = table
@@ -111,7 +111,7 @@ class Vocabulary:
 
     def mark(self) -> tuple[int, int]:
         """The current end of the vocabulary, for ``forget_from``."""
-        return len(self), int(self.table.sizes[LETTERS])
+        return len(self), int(self.table.sizes[NAME_BYTES])
 
     def forget_from(self, mark: tuple[int, int]) -> None:
         """Remove the features that were added since the mark."""
@@ -136,7 +136,7 @@ class Vocabulary:
             "kinds": table.kinds[:n].copy(),
             "columns": table.columns[:n].copy(),
             "ends": table.ends[:n].copy(),
-            "letters": table.letters[: table.sizes[LETTERS]].copy(),
+            "letters": table.letters[: table.sizes[NAME_BYTES]].copy(),
         }
 
     def __getstate__(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def slot_of(table, key):
 @kernel
 def place_all(table):
     """Insert all features into empty slots. Of two with one key, the first is found."""
-    for j in range(u8(table.sizes[FEATURES])):
+    for j in range(u8(table.sizes[N_FEATURES])):
         slot = slot_of(table, table.keys[j])
         if table.slots[slot] == np.uint32(0):
             table.slots[slot] = np.uint32(j + u8(1))
@@ -198,10 +198,10 @@ def find(table, key):
 @kernel
 def enter(table, key, kind, column, end):
     """Append a feature whose letters are in place."""
-    n = u8(table.sizes[FEATURES])
+    n = u8(table.sizes[N_FEATURES])
     table.keys[n], table.kinds[n], table.columns[n], table.ends[n] = key, kind, column, end
     slot = slot_of(table, key)
     if table.slots[slot] == np.uint32(0):
         table.slots[slot] = np.uint32(n + u8(1))
-    table.sizes[FEATURES] += 1
-    table.sizes[LETTERS] = end
+    table.sizes[N_FEATURES] += 1
+    table.sizes[NAME_BYTES] = end

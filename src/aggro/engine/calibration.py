@@ -41,23 +41,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.drift import CHOSEN, SINCE, SPREAD
+from aggro.engine.drift import LEAD_SIZE, SELECTED, SELECTED_SINCE
 from aggro.engine.jit.compile import exact, exact_part, inline, kernel, part
 from aggro.engine.jit.intrinsics import bits_of
 
 u8 = np.uint64
 SIDE, BINS = 64, 128
 OCTAVES = -20  # of the first bin
-FIRST = 2 * (1023 + OCTAVES)  # its upper bits in a float
-SLOPE, HEIGHT, RAISED = range(3)  # of a class's curve: a, b and δ
+FIRST_BIN = 2 * (1023 + OCTAVES)  # its upper bits in a float
+SLOPE, OFFSET, RAISED = range(3)  # of a class's curve: a, b and δ
 EFFECTIVE = 5.0 / 3.0  # Σt² from 1 to T is T³/3, and as good as 5T/9 pairs of weight 1
-LATE = 128  # rows
-MANY, MORE = 4096, 65536  # rows after which every fourth block is enough, and every eighth
-LEAST = 8  # pairs before the first curve
-STEPS = 100  # of Newton's method, at the most; it takes three to ten
+LATE_ROWS = 128  # rows
+FOURTH_BLOCKS_FROM, EIGHTH_BLOCKS_FROM = 4096, 65536  # rows after which every fourth block is enough, and every eighth
+FIRST_CURVE_AFTER = 8  # pairs before the first curve
+NEWTON_STEPS = 100  # of Newton's method, at the most; it takes three to ten
 SHORTEST = 1e-12  # share of a Newton step that is tried
-SETTLED = 1e-10  # of the loss: a step that would gain less is the last
-FURTHEST = 4096.0  # that a score is raised
+SETTLED_GAIN = 1e-10  # of the loss: a step that would gain less is the last
+FURTHEST_RAISE = 4096.0  # that a score is raised
 FLATTEST = 1e-3  # that costs are divided by, in the place of a slope of 0
 BALANCED = -1.0  # in the place of costs: by the classes counted so far
 
@@ -76,7 +76,7 @@ MIDDLES = middles()
 def bin_of(d):
     """The bin of a lead, without a branch: 64 + k for one from 0 on, 63 − k below."""
     bits = bits_of(d)
-    k = min(max(((bits >> 51) & 0xFFF) - FIRST, 0), SIDE - 1)
+    k = min(max(((bits >> 51) & 0xFFF) - FIRST_BIN, 0), SIDE - 1)
     return k ^ SIDE ^ ((bits >> 63) & (BINS - 1))
 
 
@@ -84,7 +84,9 @@ def bin_of(d):
 def are_paired(counted, filled, costs):
     """Whether the pairs of a block are counted that was begun ``filled`` rows ago."""
     begun = counted - filled
-    return begun < MANY or (begun >> 7) & (3 if begun < MORE else 7) == 0 or costs.shape[0] > 0
+    return (
+        begun < FOURTH_BLOCKS_FROM or (begun >> 7) & (3 if begun < EIGHTH_BLOCKS_FROM else 7) == 0 or costs.shape[0] > 0
+    )
 
 
 @inline
@@ -110,14 +112,14 @@ def divided(d, spread):
 def size_of_lead(tally, choice, size, counting):
     """What leads are divided by before a row with a lead of this size, by the member ``choice``; then it may count."""
     marks, sums = tally.marks, tally.sums
-    spread = sums[SPREAD] if sums[SPREAD] > 0.0 else 1.0
+    spread = sums[LEAD_SIZE] if sums[LEAD_SIZE] > 0.0 else 1.0
     if not counting:
         return spread
-    if marks[CHOSEN] != choice:
-        marks[CHOSEN], marks[SINCE] = choice, 0
-    marks[SINCE] += 1
-    share = 1.0 / np.float64(min(marks[SINCE] + 1, LATE)) if sums[SPREAD] > 0.0 else 1.0
-    sums[SPREAD] += share * (min(size, FURTHEST) - sums[SPREAD])
+    if marks[SELECTED] != choice:
+        marks[SELECTED], marks[SELECTED_SINCE] = choice, 0
+    marks[SELECTED_SINCE] += 1
+    share = 1.0 / np.float64(min(marks[SELECTED_SINCE] + 1, LATE_ROWS)) if sums[LEAD_SIZE] > 0.0 else 1.0
+    sums[LEAD_SIZE] += share * (min(size, FURTHEST_RAISE) - sums[LEAD_SIZE])
     return spread
 
 
@@ -210,19 +212,19 @@ def fit_curve(bins, last, line):
     wanted = own * high + other * low
     flat = np.log(wanted / (own + other - wanted))  # b of the best curve with a = 0
     least = (own + other) * (max(flat, 0.0) + np.log1p(np.exp(-abs(flat)))) - wanted * flat
-    a, b = line[SLOPE], line[HEIGHT]
+    a, b = line[SLOPE], line[OFFSET]
     loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
     if not (a > 0.0 and loss < least):
         a, b = 0.0, flat
         loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         haa *= 1.0 + 1e-9  # a single bin leaves one of the two open
         det = haa * hbb - hab * hab
         if not det > 0.0:
             break
         da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
         gain = ga * da + gb * db  # of a whole step, twice what the parabola promises
-        if not gain > SETTLED * loss:
+        if not gain > SETTLED_GAIN * loss:
             break
         step, before = 1.0, loss
         while step > SHORTEST:
@@ -235,7 +237,7 @@ def fit_curve(bins, last, line):
         a, b = a - step * da, b - step * db
     if not (a > 0.0 and a < np.inf and abs(b) < np.inf):  # scores that say nothing
         a, b = 0.0, flat
-    line[SLOPE], line[HEIGHT] = a, b
+    line[SLOPE], line[OFFSET] = a, b
 
 
 @part
@@ -257,13 +259,13 @@ def raise_scores(tally, costs, live):
         slope = FLATTEST
     for k in range(u8(live)):
         cost = 1.0 / max(tally.classes[k], 1.0) if balanced else max(costs[k], 1e-300)
-        height = -curve[u8(1), u8(HEIGHT)] if live == 2 and k == u8(0) else curve[k, u8(HEIGHT)]
+        height = -curve[u8(1), u8(OFFSET)] if live == 2 and k == u8(0) else curve[k, u8(OFFSET)]
         curve[k, u8(RAISED)] = (np.log(cost) + 0.5 * height) / slope
     middle = 0.0
     for k in range(u8(live)):
         middle += curve[k, u8(RAISED)] / np.float64(live)
     for k in range(u8(live)):
-        curve[k, u8(RAISED)] = min(max(curve[k, u8(RAISED)] - middle, -FURTHEST), FURTHEST)
+        curve[k, u8(RAISED)] = min(max(curve[k, u8(RAISED)] - middle, -FURTHEST_RAISE), FURTHEST_RAISE)
 
 
 @part
@@ -280,9 +282,9 @@ def fit_curves(tally, counted, costs, live):
 @inline
 def is_due(counted):
     """Whether curves are to be fitted after so many rows: eight times in every doubling, then four; at blocks' ends."""
-    if counted < LEAST:
+    if counted < FIRST_CURVE_AFTER:
         return False
-    step = 32 if counted < MANY else 64
+    step = 32 if counted < FOURTH_BLOCKS_FROM else 64
     while counted >= 16 * step:
         step *= 2
     return counted <= 64 or counted % step == 0
@@ -343,7 +345,7 @@ def probability(line, heights, d):
     """That of a class with the lead d. Without a curve yet, a lead of 1 has odds of e."""
     if heights.shape[0]:
         return by_heights(heights, d)
-    a, b = line[SLOPE], line[HEIGHT]
+    a, b = line[SLOPE], line[OFFSET]
     if a == 0.0 and b == 0.0:
         a = 1.0
     return 1.0 / (1.0 + np.exp(-min(max(a * d + b, -700.0), 700.0)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, kernel
-from aggro.engine.scaling import FAR, FEW, STILL, farthest
+from aggro.engine.scaling import LARGEST_SCALED, NO_VARIANCE, PRIOR_ROWS, farthest
 
 u8 = np.uint64
 
@@ -41,7 +41,7 @@ def expected_variance(t, v):
     value of a column may be hundreds of deviations away, and whoever asks a model that has learned two rows is told
     that it is sure.
     """
-    return v * (t + 1.0) / (t - 3.0) if t > 3.0 and v > STILL else 0.0
+    return v * (t + 1.0) / (t - 3.0) if t > 3.0 and v > NO_VARIANCE else 0.0
 
 
 @exact_part
@@ -58,7 +58,7 @@ def standardise_row(moments, learning, x, z):
             z[j] = np.nan
             continue
         t = counts[j]
-        gap, v = min(max(x[j], -FAR), FAR) - means[j], squares[j] / max(t, 1.0)
+        gap, v = min(max(x[j], -LARGEST_SCALED), LARGEST_SCALED) - means[j], squares[j] / max(t, 1.0)
         expected = expected_variance(t, v)
         z[j] = gap / np.sqrt(expected) if expected > 0.0 else 0.0
         if learning > 0.0:
@@ -67,9 +67,9 @@ def standardise_row(moments, learning, x, z):
             counts[j] = t + 1.0
             means[j] += gap * share
             squares[j] += gap * gap * rest
-            if t < FEW or gap * gap > farthest(t) * v:
+            if t < PRIOR_ROWS or gap * gap > farthest(t) * v:
                 v = squares[j] * share
-                z[j] = gap * rest / np.sqrt(v) if v > STILL else 0.0
+                z[j] = gap * rest / np.sqrt(v) if v > NO_VARIANCE else 0.0
 
 
 @kernel
@@ -83,6 +83,6 @@ def centres_and_factors(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """What is subtracted from each column, and what it is multiplied by then."""
     t = moments.counts
     v = moments.squares / np.maximum(t, 1.0)
-    known = (t > 3.0) & (v > STILL)
+    known = (t > 3.0) & (v > NO_VARIANCE)
     expected = np.where(known, v * (t + 1.0) / np.where(known, t - 3.0, 1.0), 1.0)
     return moments.means, np.where(known, 1.0 / np.sqrt(expected), 0.0)

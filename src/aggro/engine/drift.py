@@ -33,62 +33,67 @@ import numpy as np
 from aggro.engine.jit.compile import exact, inline, part
 
 u8 = np.uint64
-COUNTED, FILLED, PLACE, DRIFTS = range(4)  # of the marks: rows; of the block; the next in the ring; changes so far
-KEPT = 8  # rows at which there was a change, behind
-CHOSEN, SINCE = DRIFTS + 1 + KEPT, DRIFTS + 2 + KEPT  # the member that predicts, and rows since it does
-N_MARKS = SINCE + 1
-WRONG, SQUARES, LOSS = range(3)  # of the sums: of the block that is not full
+ROWS_COUNTED, BLOCK_ROWS, RING_PLACE, N_CHANGES = range(
+    4
+)  # of the marks: rows; of the block; the next in the ring; changes so far
+CHANGES_KEPT = 8  # rows at which there was a change, behind
+SELECTED, SELECTED_SINCE = (
+    N_CHANGES + 1 + CHANGES_KEPT,
+    N_CHANGES + 2 + CHANGES_KEPT,
+)  # the member that predicts, and rows since it does
+N_MARKS = SELECTED_SINCE + 1
+BLOCK_ERRORS, BLOCK_SQUARES, BLOCK_LOSS = range(3)  # of the sums: of the block that is not full
 REFERENCE, ALL_ROWS, ALL_ERRORS, ALL_SQUARES = range(3, 7)  # r; of the whole window
-SPREAD = 7  # with classes, the mean size of the lead of the member that predicts: see ``engine.calibration``
+LEAD_SIZE = 7  # with classes, the mean size of the lead of the member that predicts: see ``engine.calibration``
 WATCHED = 7  # without classes, the losses v of the block
 N_SUMS = 8
-LARGEST = 128  # rows of a block
+LARGEST_BLOCK = 128  # rows of a block
 BLOCKS = 32  # in the ring
-RECENT = 1024  # rows
+RECENT_ROWS = 1024  # rows
 ROWS, ERRORS, LOSSES = range(3)  # of a block in the ring; without classes, ERRORS are the losses v
-LEVELS, ROOM = 44, 4  # sizes of buckets, and one more than there are of each
-CONFIDENCE = 0.002  # δ
-NEW = 3  # sizes of buckets where a cut is looked for at each block; elsewhere at every eighth
-FEW = 160  # rows of the window before it is looked at
-MOST = 16.0  # mean losses that a single row may count
+BUCKET_SIZES, BUCKETS_OF_A_SIZE = 44, 4  # sizes of buckets, and one more than there are of each
+DRIFT_CONFIDENCE = 0.002  # δ
+SMALL_BUCKETS = 3  # sizes of buckets where a cut is looked for at each block; elsewhere at every eighth
+ROWS_BEFORE_TESTS = 160  # rows of the window before it is looked at
+LARGEST_LOSS = 16.0  # mean losses that a single row may count
 
 
 @inline
 def block_size(counted, filled):
     """Rows of the block that is being filled."""
     before = counted - filled
-    return 8 if before < 64 else 32 if before < 2048 else LARGEST
+    return 8 if before < 64 else 32 if before < 2048 else LARGEST_BLOCK
 
 
 @exact
 def error_of(loss, reference):
     """u of a row with a loss v: divided as it stands, so that both loops of the pass have the same bits."""
-    return min(loss / (MOST * reference), 1.0) if loss > 0.0 else 0.0
+    return min(loss / (LARGEST_LOSS * reference), 1.0) if loss > 0.0 else 0.0
 
 
 @inline
 def into_ring(tally, rows):
     """The block that is full is one of the last ones."""
-    block = tally.recent[u8(tally.marks[PLACE])]
+    block = tally.recent[u8(tally.marks[RING_PLACE])]
     block[ROWS] = rows
-    block[ERRORS] = tally.sums[WRONG] if tally.classes.shape[0] > 1 else tally.sums[WATCHED]
-    block[LOSSES] = tally.sums[LOSS]
-    tally.marks[PLACE] = (tally.marks[PLACE] + 1) % BLOCKS
+    block[ERRORS] = tally.sums[BLOCK_ERRORS] if tally.classes.shape[0] > 1 else tally.sums[WATCHED]
+    block[LOSSES] = tally.sums[BLOCK_LOSS]
+    tally.marks[RING_PLACE] = (tally.marks[RING_PLACE] + 1) % BLOCKS
 
 
 @inline
 def into_window(tally, rows):
     """The block that is full is the newest bucket; where there are four of a size, the two oldest become one."""
     window, counts, sums = tally.window, tally.counts, tally.sums
-    n, s, ss = rows, sums[WRONG], sums[SQUARES]
+    n, s, ss = rows, sums[BLOCK_ERRORS], sums[BLOCK_SQUARES]
     sums[ALL_ROWS] += n
     sums[ALL_ERRORS] += s
     sums[ALL_SQUARES] += ss
-    for level in range(u8(LEVELS)):
+    for level in range(u8(BUCKET_SIZES)):
         count = u8(counts[level])
         row = window[level]
-        if count < u8(ROOM - 1) or level == u8(LEVELS - 1):
-            if count == u8(ROOM - 1):  # beyond all sizes, after 10¹⁵ rows: no longer
+        if count < u8(BUCKETS_OF_A_SIZE - 1) or level == u8(BUCKET_SIZES - 1):
+            if count == u8(BUCKETS_OF_A_SIZE - 1):  # beyond all sizes, after 10¹⁵ rows: no longer
                 return
             row[count, 0], row[count, 1], row[count, 2] = n, s, ss
             counts[level] = np.int64(count) + 1
@@ -105,8 +110,8 @@ def into_window(tally, rows):
 
 def doubts() -> np.ndarray:
     """L, by the number of sizes that the window has."""
-    most = np.array([128.0 * ROOM * 2.0**levels for levels in range(LEVELS + 1)])
-    return np.asarray(np.log(2.0 * np.log(most) / CONFIDENCE))
+    most = np.array([128.0 * BUCKETS_OF_A_SIZE * 2.0**levels for levels in range(BUCKET_SIZES + 1)])
+    return np.asarray(np.log(2.0 * np.log(most) / DRIFT_CONFIDENCE))
 
 
 DOUBTS = doubts()
@@ -120,10 +125,10 @@ def cut_found(tally, most):
     """
     window, counts, sums = tally.window, tally.counts, tally.sums
     n, s, ss = sums[ALL_ROWS], sums[ALL_ERRORS], sums[ALL_SQUARES]
-    if n < FEW:
+    if n < ROWS_BEFORE_TESTS:
         return 0.0
     levels = u8(0)
-    while levels < u8(LEVELS) and counts[levels] > 0:  # none is empty below the largest
+    while levels < u8(BUCKET_SIZES) and counts[levels] > 0:  # none is empty below the largest
         levels += u8(1)
     mean = s / n
     doubt = DOUBTS[levels] * n
@@ -149,7 +154,7 @@ def cut_found(tally, most):
 def add_up(tally):
     """The window's rows, errors and squares."""
     n = s = ss = 0.0
-    for level in range(u8(LEVELS)):
+    for level in range(u8(BUCKET_SIZES)):
         for k in range(u8(tally.counts[level])):
             n += tally.window[level, k, u8(0)]
             s += tally.window[level, k, u8(1)]
@@ -161,8 +166,8 @@ def add_up(tally):
 def forget_oldest(tally):
     """Drop the oldest bucket of the window."""
     counts = tally.counts
-    for back in range(u8(LEVELS)):
-        level = u8(LEVELS - 1) - back
+    for back in range(u8(BUCKET_SIZES)):
+        level = u8(BUCKET_SIZES - 1) - back
         if counts[level] > 0:
             row = tally.window[level]
             for k in range(u8(1), u8(counts[level])):
@@ -176,7 +181,7 @@ def forget_oldest(tally):
 def refer_anew(tally, mean):
     """The window of losses begins anew, with this mean as what they are measured by."""
     tally.sums[REFERENCE] = mean
-    for level in range(u8(LEVELS)):
+    for level in range(u8(BUCKET_SIZES)):
         tally.counts[level] = 0
     add_up(tally)
 
@@ -197,10 +202,10 @@ def look_for_change(tally, rows, seen):
     into_ring(tally, rows)
     if tally.classes.shape[0] > 1 or tally.sums[REFERENCE] > 0.0:
         into_window(tally, rows)
-    tally.sums[WRONG] = tally.sums[SQUARES] = tally.sums[LOSS] = 0.0
+    tally.sums[BLOCK_ERRORS] = tally.sums[BLOCK_SQUARES] = tally.sums[BLOCK_LOSS] = 0.0
     risen = False
     # An old cut can wait: one that was not there at the last block came with the newest rows.
-    found = cut_found(tally, LEVELS if tally.marks[PLACE] % 8 == 0 else NEW)
+    found = cut_found(tally, BUCKET_SIZES if tally.marks[RING_PLACE] % 8 == 0 else SMALL_BUCKETS)
     while found != 0.0:
         risen |= found > 0.0
         forget_oldest(tally)
@@ -208,13 +213,13 @@ def look_for_change(tally, rows, seen):
         while found > 0.0 and tally.sums[ALL_ROWS] > found:
             forget_oldest(tally)
             add_up(tally)
-        found = cut_found(tally, LEVELS)
+        found = cut_found(tally, BUCKET_SIZES)
     if risen:
-        drifts = tally.marks[DRIFTS]
-        tally.marks[u8(DRIFTS + 1 + drifts % KEPT)] = seen
-        tally.marks[DRIFTS] = drifts + 1
+        drifts = tally.marks[N_CHANGES]
+        tally.marks[u8(N_CHANGES + 1 + drifts % CHANGES_KEPT)] = seen
+        tally.marks[N_CHANGES] = drifts + 1
     if tally.classes.shape[0] == 1:
         tally.sums[WATCHED] = 0.0
         mean, reference = recent_mean(tally), tally.sums[REFERENCE]
-        if mean > 0.0 and not 0.5 * reference <= mean < 0.5 * MOST * reference:
+        if mean > 0.0 and not 0.5 * reference <= mean < 0.5 * LARGEST_LOSS * reference:
             refer_anew(tally, mean)

@@ -28,7 +28,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-COUNTED = 2**62  # no count of rows comes near to it, and it can still be added to
+LARGEST_COUNT = 2**62  # no count of rows comes near to it, and it can still be added to
 Bound = float | Callable[[Any], float]
 
 

@@ -51,11 +51,11 @@ u8 = np.uint64
 PASSED, ASKED, OPEN = range(3)  # rows that came, rows asked about, rows that came while the budget was not spent
 # δ, 0 before the first score it can begin at; p of the row asked about last; Σ 1/p of those answered, and of those
 # wrong; S
-DELTA, LAST, WEIGHT, WRONG, SURPLUS = range(5)
+GATE_DELTA, LAST_QUERY, GATE_WEIGHT, GATE_MISTAKES, SURPLUS = range(5)
 FOLLOW = 0.5  # η
-PATIENCE, LIMIT = 5.0, 20.0  # questions: S that moves the aim by ρ, and the largest S
+QUERY_PATIENCE, LARGEST_SURPLUS = 5.0, 20.0  # questions: S that moves the aim by ρ, and the largest S
 RAREST = 0.05  # of ρ: the least p of "sharp" and "confidence"
-LEAST, MOST = 1e-100, 1e100  # of δ
+LEAST_DELTA, MOST_DELTA = 1e-100, 1e100  # of δ
 
 
 class Strategy(IntEnum):
@@ -68,7 +68,7 @@ class Strategy(IntEnum):
     CONFIDENCE = 4
 
 
-MARGIN, THRESHOLD, RANDOM, SHARP, CONFIDENCE = map(int, Strategy)
+MARGIN, THRESHOLD, AT_RANDOM, SHARP, BY_CONFIDENCE = map(int, Strategy)
 
 
 class Gate(NamedTuple):
@@ -130,13 +130,13 @@ def gap_of(scores, columns, live, sure):
             v = scores[u8(columns) + first] ** 2 + scores[u8(columns) + next_best] ** 2
     if not sure:
         return gap
-    return min(gap / np.sqrt(v), MOST) if v > 0.0 else (MOST if gap > 0.0 else 0.0)
+    return min(gap / np.sqrt(v), MOST_DELTA) if v > 0.0 else (MOST_DELTA if gap > 0.0 else 0.0)
 
 
 @inline
 def chance(strategy, delta, gap):
     """p of a row, by the table above."""
-    if strategy == RANDOM:
+    if strategy == AT_RANDOM:
         return min(delta, 1.0)
     if strategy == THRESHOLD:
         return 1.0 if gap <= delta else 0.0
@@ -159,22 +159,22 @@ def first_delta(strategy, target, gap):
 def steered(gate, gap):
     """p of a row with a target rate; δ follows."""
     sums, target, surplus = gate.sums, gate.target, gate.sums[SURPLUS]
-    wanted = target * min(max(1.0 - surplus / PATIENCE, 0.25), 3.0)
+    wanted = target * min(max(1.0 - surplus / QUERY_PATIENCE, 0.25), 3.0)
     beyond = abs(surplus) - 1.0 - 0.25 * np.sqrt(target * gate.counts[OPEN])
     more = beyond * beyond if beyond > 0.0 else 0.0
     throttle = 1.0 + more if surplus > 0.0 else 1.0
-    if gate.strategy == RANDOM:
+    if gate.strategy == AT_RANDOM:
         return min(wanted / throttle, 1.0)
-    if sums[DELTA] == 0.0:
+    if sums[GATE_DELTA] == 0.0:
         begin = first_delta(gate.strategy, target, gap)
-        if not begin > LEAST:
+        if not begin > LEAST_DELTA:
             return wanted / throttle  # there is no scale yet
-        sums[DELTA] = min(begin, MOST)
-    p = chance(gate.strategy, sums[DELTA], gap)
+        sums[GATE_DELTA] = min(begin, MOST_DELTA)
+    p = chance(gate.strategy, sums[GATE_DELTA], gap)
     if gate.strategy >= SHARP:
         p = max(p, RAREST * target)
     p = p / throttle if surplus > 0.0 else max(p, min(more * target, 1.0))
-    sums[DELTA] = min(max(sums[DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST), MOST)
+    sums[GATE_DELTA] = min(max(sums[GATE_DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST_DELTA), MOST_DELTA)
     return p
 
 
@@ -191,14 +191,14 @@ def asks(gate, live, gap):
     if gate.target > 0.0:
         if live > 0:
             p = steered(gate, gap)
-        sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -LIMIT)
+        sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -LARGEST_SURPLUS)
     elif live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
-        p = chance(gate.strategy, sums[DELTA], gap)
+        p = chance(gate.strategy, sums[GATE_DELTA], gap)
     if not uniform(gate.seed, number) < p:
         return False
-    sums[SURPLUS] = min(sums[SURPLUS] + 1.0, LIMIT)
+    sums[SURPLUS] = min(sums[SURPLUS] + 1.0, LARGEST_SURPLUS)
     counts[ASKED] += 1
-    sums[LAST] = p
+    sums[LAST_QUERY] = p
     return True
 
 
@@ -219,20 +219,20 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, observer
         q = score_averaged(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(t), False
-        if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == CONFIDENCE)):
+        if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == BY_CONFIDENCE)):
             if y[t] >= known:
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
             row = np.int64(t)
             jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, observer))
-            answered(gate, gate.sums[LAST], rows[MISTAKES] - mistakes)
+            answered(gate, gate.sums[LAST_QUERY], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
 
 
 @kernel
 def first_asked(gate, scores, weights, live):
     """The first row to ask about, of rows with these scores; -1 if there is none. Those of weight 0 are not there."""
-    sure = gate.strategy == CONFIDENCE
+    sure = gate.strategy == BY_CONFIDENCE
     columns = scores.shape[1] // 2 if sure else scores.shape[1]
     for i in range(u8(scores.shape[0])):
         if weights.shape[0] and weights[i] == 0.0:
@@ -245,12 +245,12 @@ def first_asked(gate, scores, weights, live):
 @python_too
 def answered(gate, p, wrong):
     """Count an answer about a row that was asked about with the probability p."""
-    gate.sums[WEIGHT] += 1.0 / p
-    gate.sums[WRONG] += wrong / p
+    gate.sums[GATE_WEIGHT] += 1.0 / p
+    gate.sums[GATE_MISTAKES] += wrong / p
 
 
 @quick
 def asks_about_scores(gate_and_scores, columns, live):
     """Whether to ask about one row: a pinned gate, with the scores of the row in a matrix beside it."""
     gate, scores = content(gate_and_scores)
-    return asks(gate, live, gap_of(scores[0], columns, live, gate.strategy == CONFIDENCE))
+    return asks(gate, live, gap_of(scores[0], columns, live, gate.strategy == BY_CONFIDENCE))

@@ -30,19 +30,19 @@ LIGHTEST = 1e-50
 LARGEST_SQUARE = LARGEST_VALUE * LARGEST_VALUE
 """A squared norm below this is of a row whose values are all within the limit: the quick look."""
 
-TINY = 1e-100
+TINY_SCALE = 1e-100
 """The smallest squared norm of a row that is learned: values below 1e-50 count as zeros, where all of them are. A step
 is a loss divided by the squared norm, so that it is a float."""
 
 HUGE = 1e300
 """Scores and sums of losses are cut here, and a score beyond means that the model's own numbers are damaged."""
 
-LONGEST = 1e250
+LONGEST_ROW_NORM = 1e250
 """A step from here on is not made: the weights that it would leave have no finite scores. Rows within the limits ask
 for such a step only where C is as large, or where weights fade within a few rows."""
 
-FAR = 1e140
+FAR_VALUE = 1e140
 """Weights that clip, and what files may hold as means: squares of such numbers can be summed over all rows."""
 
-MOST = float(np.finfo(np.float64).max)
+MOST_FLOAT = float(np.finfo(np.float64).max)
 """The largest float."""

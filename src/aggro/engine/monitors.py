@@ -27,13 +27,13 @@ from aggro.engine.calibration import (
     split_pairs,
 )
 from aggro.engine.drift import (
-    COUNTED,
-    FILLED,
-    LOSS,
+    BLOCK_ERRORS,
+    BLOCK_LOSS,
+    BLOCK_ROWS,
+    BLOCK_SQUARES,
     REFERENCE,
-    SQUARES,
+    ROWS_COUNTED,
     WATCHED,
-    WRONG,
     block_size,
     error_of,
     look_for_change,
@@ -42,7 +42,7 @@ from aggro.engine.jit.compile import exact_part, inline, kernel, part
 from aggro.engine.jit.intrinsics import leading_zeros
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.limits import HUGE
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, new_tally
+from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, new_tally
 
 u8 = np.uint64
 
@@ -68,26 +68,26 @@ def rows_left(tally):
     """How many rows may still be learned before the observer is called: up to the history's next line at the most."""
     seen = tally.rows[SEEN]
     to_next_power_of_two = (np.int64(1) << np.int64(u8(64) - leading_zeros(u8(seen)))) - seen
-    filled = tally.marks[FILLED]
-    return min(to_next_power_of_two, block_size(tally.marks[COUNTED], filled) - filled)
+    filled = tally.marks[BLOCK_ROWS]
+    return min(to_next_power_of_two, block_size(tally.marks[ROWS_COUNTED], filled) - filled)
 
 
 @exact_part
 def count_rows(tally, block, n, mistakes, are_new):
     """Add ``n`` rows to the counters, and a line to the history if the rows seen are a power of two."""
-    rows, total, of_block = tally.rows, tally.loss[0], tally.sums[LOSS]
+    rows, total, of_block = tally.rows, tally.loss[0], tally.sums[BLOCK_LOSS]
     for i in range(u8(n)):
         total = min(total + block.losses[i], HUGE)
         of_block = min(of_block + block.losses[i], HUGE)
     tally.loss[0] = total
     if are_new:
-        tally.sums[LOSS] = of_block
+        tally.sums[BLOCK_LOSS] = of_block
     rows[MISTAKES] += mistakes
     seen = rows[SEEN]
     if seen & (seen - 1) == 0:
-        line = tally.history[u8(rows[MARKS])]
+        line = tally.history[u8(rows[HISTORY_MARKS])]
         line[0], line[1], line[2] = seen, total, rows[MISTAKES]
-        rows[MARKS] += 1
+        rows[HISTORY_MARKS] += 1
 
 
 @exact_part
@@ -95,12 +95,12 @@ def add_errors(tally, block, n, mistakes, squared):
     """Add the errors of ``n`` rows to the sums that drift is looked for in."""
     sums = tally.sums
     if tally.classes.shape[0] > 1:
-        sums[WRONG] += np.float64(mistakes)
-        sums[SQUARES] += np.float64(mistakes)
+        sums[BLOCK_ERRORS] += np.float64(mistakes)
+        sums[BLOCK_SQUARES] += np.float64(mistakes)
         return
     # A number, or an outlier: its error is its share of the losses of late (``engine.drift``), of the loss that the
     # step minimises.
-    errors, squares, watched = sums[WRONG], sums[SQUARES], sums[WATCHED]
+    errors, squares, watched = sums[BLOCK_ERRORS], sums[BLOCK_SQUARES], sums[WATCHED]
     for i in range(u8(n)):
         loss = block.losses[i]
         if squared:
@@ -109,13 +109,13 @@ def add_errors(tally, block, n, mistakes, squared):
         error = error_of(loss, sums[REFERENCE])
         errors = min(errors + error, HUGE)
         squares = min(squares + error * error, HUGE)
-    sums[WRONG], sums[SQUARES], sums[WATCHED] = errors, squares, watched
+    sums[BLOCK_ERRORS], sums[BLOCK_SQUARES], sums[WATCHED] = errors, squares, watched
 
 
 @part
 def add_leads(tally, block, n, known, paired):
     """Count the scores of ``n`` rows for the calibration of probabilities; ``known`` classes were seen before them."""
-    columns, before = u8(block.scores.shape[1]), np.float64(tally.marks[COUNTED])
+    columns, before = u8(block.scores.shape[1]), np.float64(tally.marks[ROWS_COUNTED])
     if not paired and not (known == 2 and block.targets[u8(n - 1)] == 2.0):
         return
     for i in range(u8(n)):
@@ -133,10 +133,10 @@ def add_leads(tally, block, n, known, paired):
 def end_block(tally, costs):
     """Conclude from a block of rows that is full: look for drift, and fit the curves if they are due."""
     marks, live = tally.marks, tally.rows[LIVE]
-    look_for_change(tally, np.float64(marks[FILLED]), tally.rows[SEEN])
-    marks[FILLED] = 0
-    if live > 1 and tally.pairs.shape[0] > 1 and is_due(marks[COUNTED]):
-        fit_curves(tally, marks[COUNTED], costs, live)
+    look_for_change(tally, np.float64(marks[BLOCK_ROWS]), tally.rows[SEEN])
+    marks[BLOCK_ROWS] = 0
+    if live > 1 and tally.pairs.shape[0] > 1 and is_due(marks[ROWS_COUNTED]):
+        fit_curves(tally, marks[ROWS_COUNTED], costs, live)
 
 
 @kernel
@@ -152,11 +152,11 @@ def observe(tally, costs, block, n, known, mistakes, squared, are_new):
         return np.int64(0)
     marks = tally.marks
     if known > 1:
-        add_leads(tally, block, n, known, are_paired(marks[COUNTED], marks[FILLED], costs))
+        add_leads(tally, block, n, known, are_paired(marks[ROWS_COUNTED], marks[BLOCK_ROWS], costs))
     add_errors(tally, block, n, mistakes, squared)
-    marks[COUNTED] += n
-    marks[FILLED] += n
-    if marks[FILLED] >= block_size(marks[COUNTED], marks[FILLED]):
+    marks[ROWS_COUNTED] += n
+    marks[BLOCK_ROWS] += n
+    if marks[BLOCK_ROWS] >= block_size(marks[ROWS_COUNTED], marks[BLOCK_ROWS]):
         end_block(tally, costs)
     return np.int64(0)
 
@@ -168,7 +168,7 @@ def calibrate(tally, leads, codes, costs):
     A lead is NaN where the class was not known to the model that scored the row. All pairs have the same weight, so
     that they count as many as they are, beside those of rows that come later.
     """
-    live, counted = tally.rows[LIVE], np.float64(tally.marks[COUNTED])
+    live, counted = tally.rows[LIVE], np.float64(tally.marks[ROWS_COUNTED])
     tally.pairs[:] = 0.0
     tally.curve[:] = 0.0
     first = u8(0) if live > 2 else u8(1)
@@ -178,7 +178,7 @@ def calibrate(tally, leads, codes, costs):
                 add_pair(
                     tally.pairs, k, leads[i, k], u8(np.int64(codes[i]) == np.int64(k)), counted / np.sqrt(EFFECTIVE)
                 )
-    fit_curves(tally, tally.marks[COUNTED], costs, live)
+    fit_curves(tally, tally.marks[ROWS_COUNTED], costs, live)
 
 
 def no_costs() -> np.ndarray:

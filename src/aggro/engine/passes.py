@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.engine.calibration import BALANCED, is_mistaken_raised, lead_of, size_of_lead
-from aggro.engine.drift import LARGEST
+from aggro.engine.drift import LARGEST_BLOCK
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
@@ -39,7 +39,10 @@ from aggro.engine.rule import (
 from aggro.engine.scaled_targets import count_target, predicted, scales_targets, target_unit, wanted
 
 u8 = np.uint64
-START, STOP = np.int64(0), np.int64(1)  # of one row; plain numbers would be types, and compile the pass once more
+FIRST_ROW, AFTER_FIRST_ROW = (
+    np.int64(0),
+    np.int64(1),
+)  # of one row; plain numbers would be types, and compile the pass once more
 
 
 @inline
@@ -160,7 +163,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
     needed = u8(workspace_size(state))
     space = np.empty(needed + (needed if averaged else u8(0)))
     out, mean = space[:needed], space[needed:]  # the scores of the last iterate, and of the average
-    most = u8(min(stop - start, LARGEST))
+    most = u8(min(stop - start, LARGEST_BLOCK))
     units = np.empty(most if has_candidates(params) else u8(0))
     block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), units)
     # The fast path is for rows in order, unweighted, of two classes that were both seen, or without classes.
@@ -271,7 +274,7 @@ def learn_row(model, row, y, s, pass_at):
     weights = one.weights
     if s == 1.0:
         weights = weights[:0]
-    rest = (one.targets, weights, one.order, START, STOP, one.costs, one.averaged, one.observer)
+    rest = (one.targets, weights, one.order, FIRST_ROW, AFTER_FIRST_ROW, one.costs, one.averaged, one.observer)
     return np.int64(jump(pass_at, np.int64(0), (one.state, one.params, X, *rest)) < 0)
 
 

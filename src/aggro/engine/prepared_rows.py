@@ -20,14 +20,14 @@ from aggro.engine.jit.compile import allocating, exact_part, handing_on, inline,
 from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CSR, entry, n_rows, stored
 from aggro.engine.scaling import (
-    AUTO,
-    DIVIDED,
-    FAR,
-    FEW,
-    MODE,
-    NONE,
-    ROWS,
-    UNIT,
+    AUTO_MODE,
+    DIVIDED_MODE,
+    LARGEST_SCALED,
+    NO_SCALING,
+    PRIOR_ROWS,
+    SCALE_MODE,
+    SCALED_ROWS,
+    UNIT_MODE,
     Scaling,
     has_unit_norm,
     is_finite_row,
@@ -156,7 +156,7 @@ def transform_again(state, X, i, rows, marks):
 def transform_scaled(scaling, X, i, rows, marks, counting):
     """Scale row i of X into ``rows``; return whether it is finite, and, if counted, must be transformed again."""
     facts = scaling.facts
-    if of_features(facts[MODE]) != NONE:
+    if of_features(facts[SCALE_MODE]) != NO_SCALING:
         if hasattr(X, "indptr"):
             if not is_finite_row(X, i):
                 return False, False
@@ -182,25 +182,25 @@ def keep_within(values, n):
 def leave_alone(scaling, X, i, rows, marks, counting):
     """Copy row i unscaled, for modes that leave rows alone; return whether it is finite, and must be transformed again.
 
-    The latter is so if the row ends mode ``unit``: it is among the first ``FEW``, and its norm is not 1. That mode
-    counts rows in the moments all the while, since ``auto`` or ``divided`` may follow.
+    The latter is so if the row ends mode ``unit``: it is among the first ``PRIOR_ROWS``, and its norm is not 1. That
+    mode counts rows in the moments all the while, since ``auto`` or ``divided`` may follow.
     """
     facts = scaling.facts
     if not is_finite_row(X, i):
         return False, False
     ends = False
-    if counting and facts[MODE] >= UNIT:
-        before = facts[MODE]
-        ends = facts[ROWS] < FEW and not has_unit_norm(X, i)
-        facts[MODE] = AUTO if before == UNIT else DIVIDED
+    if counting and facts[SCALE_MODE] >= UNIT_MODE:
+        before = facts[SCALE_MODE]
+        ends = facts[SCALED_ROWS] < PRIOR_ROWS and not has_unit_norm(X, i)
+        facts[SCALE_MODE] = AUTO_MODE if before == UNIT_MODE else DIVIDED_MODE
         if hasattr(X, "indptr"):
             transform_sparse(scaling, X, i, rows, marks, True)
         else:
             transform_dense(scaling, X, i, rows, True)
         if not ends:
-            facts[MODE] = before
+            facts[SCALE_MODE] = before
     elif counting:
-        facts[ROWS] += 1
+        facts[SCALED_ROWS] += 1
     if hasattr(X, "indptr"):
         copy_sparse(X, i, rows)
     else:
@@ -217,7 +217,7 @@ def transform_mapped(state, X, i, rows, space, counting, again):
     row = space.row
     finite, far = transform_scaled(state.scaling, X, i, row, space.marks, counting)
     if finite:
-        if hasattr(X, "indptr") and of_features(state.scaling.facts[MODE]) != NONE:
+        if hasattr(X, "indptr") and of_features(state.scaling.facts[SCALE_MODE]) != NO_SCALING:
             put_in_order(row)
         carry(state.map, X, i, row, rows, space.values, again or (counting and not far))
     else:
@@ -229,7 +229,7 @@ def transform_mapped(state, X, i, rows, space, counting, again):
 def copy_dense(X, i, row):
     """Copy a dense row unscaled, with values cut at ±FAR and zeros for features that X does not have."""
     for j in range(u8(row.shape[1])):
-        row[0, j] = min(max(np.float64(X[i, j]), -FAR), FAR) if j < u8(X.shape[1]) else 0.0
+        row[0, j] = min(max(np.float64(X[i, j]), -LARGEST_SCALED), LARGEST_SCALED) if j < u8(X.shape[1]) else 0.0
 
 
 @exact_part
@@ -238,7 +238,7 @@ def copy_sparse(X, i, row):
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         row.indices[count] = np.uint32(j)
-        row.data[count] = min(max(x, -FAR), FAR)
+        row.data[count] = min(max(x, -LARGEST_SCALED), LARGEST_SCALED)
         count += u8(1)
     row.indptr[1] = np.int64(count)
 

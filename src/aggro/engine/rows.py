@@ -23,10 +23,10 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, spread, store
 from aggro.engine.jit.runs import add_run, dot_norm_run, picked_dot_norm
 from aggro.engine.limits import HUGE, LARGEST_SQUARE, LARGEST_VALUE
-from aggro.engine.limits import TINY as TINY  # where learners from outside look for it
+from aggro.engine.limits import TINY_SCALE as TINY_SCALE  # where learners from outside look for it
 
 u8 = np.uint64
-NONE, ONE = u8(0), u8(1)
+U0, U1 = u8(0), u8(1)
 CHECKED_AT_ONCE = u8(2**12)  # indices
 
 
@@ -246,7 +246,7 @@ def adds_beside(X, i, a, share, W, models, step, there):
 
 
 @inline
-def column_dot(X, i, W, k, rows=ONE, row=NONE):
+def column_dot(X, i, W, k, rows=U1, row=U0):
     """W_k·x for one model among many; W may have several ``rows`` a feature, of which one is meant."""
     f = 0.0
     for p in range(*stored(X, i)):

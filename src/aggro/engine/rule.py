@@ -45,17 +45,17 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import numpy as np
 
 from aggro.engine.calibration import BINS
-from aggro.engine.drift import BLOCKS, KEPT, LEVELS, N_MARKS, N_SUMS, ROOM
-from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
+from aggro.engine.drift import BLOCKS, BUCKET_SIZES, BUCKETS_OF_A_SIZE, CHANGES_KEPT, N_MARKS, N_SUMS
+from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole, exactly
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.lanes import LANES
 
-SEEN, UPDATES, MISTAKES, LIVE, MARKS = range(5)
+SEEN, UPDATES, MISTAKES, LIVE, HISTORY_MARKS = range(5)
 S = TypeVar("S")
 
 
-EXACT = 2**53  # floats count one by one up to here
+EXACT_COUNTS = 2**53  # floats count one by one up to here
 
 
 def seen(state: Any) -> int:
@@ -65,7 +65,7 @@ def seen(state: Any) -> int:
 
 def is_history(history: np.ndarray, state: Any) -> str:
     """Check the history of a state from a file: an error message, or an empty string."""
-    marks = int(state.tally.rows[MARKS])
+    marks = int(state.tally.rows[HISTORY_MARKS])
     if not (history[:marks, 0] == 2.0 ** np.arange(marks)).all() or history[marks:, 0].any():
         return f"does not have a line for each power of two up to the {seen(state)} rows seen"
     return "" if (history[:, 2] <= history[:, 0]).all() else "has more mistakes than rows"
@@ -74,7 +74,7 @@ def is_history(history: np.ndarray, state: Any) -> str:
 def sum_to_seen(classes: np.ndarray, state: Any) -> str:
     """Check the class counts of a state from a file: an error message, or an empty string."""
     total = seen(state) if classes.shape[0] > 1 else 0
-    if classes[int(state.tally.rows[LIVE]) :].any() or (total < EXACT and classes.sum() != total):
+    if classes[int(state.tally.rows[LIVE]) :].any() or (total < EXACT_COUNTS and classes.sum() != total):
         return f"counts {classes.tolist()} rows of each class, which do not sum to the {total} rows seen"
     return ""
 
@@ -95,7 +95,7 @@ class Tally(NamedTuple):
     rows: Annotated[
         np.ndarray,
         Each(
-            Whole(0, COUNTED),
+            Whole(0, LARGEST_COUNT),
             Whole(0, seen),
             Whole(0, seen),
             Whole(0, lambda state: state.tally.classes.shape[0]),
@@ -121,15 +121,15 @@ class Tally(NamedTuple):
             Whole(0, most_filled),
             Whole(0, BLOCKS - 1),
             Whole(0, seen),
-            *[Whole(0, seen)] * KEPT,
-            Whole(0, COUNTED),
-            Whole(0, COUNTED),
+            *[Whole(0, seen)] * CHANGES_KEPT,
+            Whole(0, LARGEST_COUNT),
+            Whole(0, LARGEST_COUNT),
         ),
     ] = np.zeros(0, np.int64)
     # (8,): of that block, of the window, of leads; the last is of the block where there are no classes
     sums: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros(0)
     recent: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0))  # (32, 3): the ring of blocks
-    counts: Annotated[np.ndarray, Whole(0, ROOM - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
+    counts: Annotated[np.ndarray, Whole(0, BUCKETS_OF_A_SIZE - 1)] = np.zeros(0, np.int64)  # (44,) buckets of each size
     window: Annotated[np.ndarray, Numbers(0.0, endless=True)] = np.zeros((0, 0, 0))  # (44, 3, 3): rows, errors, squares
 
 
@@ -146,15 +146,15 @@ def new_tally(models: int) -> Tally:
         marks=np.zeros(N_MARKS, np.int64),
         sums=np.zeros(N_SUMS),
         recent=np.zeros((BLOCKS, 3)),
-        counts=np.zeros(LEVELS, np.int64),
-        window=np.zeros((LEVELS, ROOM - 1, 3)),
+        counts=np.zeros(BUCKET_SIZES, np.int64),
+        window=np.zeros((BUCKET_SIZES, BUCKETS_OF_A_SIZE - 1, 3)),
     )
 
 
-LATER = tuple(Tally._field_defaults)  # what tallies of earlier versions lack
+ADDED_FIELDS = tuple(Tally._field_defaults)  # what tallies of earlier versions lack
 
 
-LARGE, LINE = 512, 64  # bytes: arrays from here on begin where a line of the cache does
+ALIGNED_FROM, CACHE_LINE = 512, 64  # bytes: arrays from here on begin where a line of the cache does
 
 
 def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
@@ -164,10 +164,10 @@ def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     arrays may start anywhere.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < LARGE:
+    if size < ALIGNED_FROM:
         return np.empty(shape, dtype)
-    memory = np.empty(size + LINE, np.uint8)
-    start = -int(memory.__array_interface__["data"][0]) % LINE
+    memory = np.empty(size + CACHE_LINE, np.uint8)
+    start = -int(memory.__array_interface__["data"][0]) % CACHE_LINE
     array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
     return array
 
@@ -194,7 +194,7 @@ def copy_state(state: Any) -> Any:
 def completed(state: Any) -> Any:
     """Upgrade a state of an earlier version: arrays that it lacks, which are empty, get their initial values."""
     fresh = new_tally(state.tally.classes.shape[0])
-    lacks = {name: getattr(fresh, name) for name in LATER if not state.tally.marks.size}
+    lacks = {name: getattr(fresh, name) for name in ADDED_FIELDS if not state.tally.marks.size}
     parts: dict[str, Any] = {"tally": state.tally._replace(**lacks)} if lacks else {}
     for name, source in RULES[type(state)].added.items():
         begin = source(state._asdict())
@@ -300,7 +300,7 @@ def no_fast_update(state, params, X, i, y, s, out, q):
     return -1
 
 
-DEFAULTS = {
+OPTIONAL_FUNCTIONS = {
     "workspace_size": two_a_class,
     "can_use_fast_path": never,
     "fast_score": no_fast_score,
@@ -310,11 +310,11 @@ DEFAULTS = {
 
 def of_rule(name: str) -> Callable[..., Any]:
     """A function that calls the one of this name of the state's rule; it is selected at compile time."""
-    return chosen_by_type(name, lambda kind: getattr(RULES[kind], name) or DEFAULTS[name])
+    return chosen_by_type(name, lambda kind: getattr(RULES[kind], name) or OPTIONAL_FUNCTIONS[name])
 
 
 score, score_averaged, loss_of, update = map(of_rule, ("score", "score_averaged", "loss_of", "update"))
-workspace_size, can_use_fast_path, fast_score, fast_update = map(of_rule, DEFAULTS)
+workspace_size, can_use_fast_path, fast_score, fast_update = map(of_rule, OPTIONAL_FUNCTIONS)
 
 
 @cache

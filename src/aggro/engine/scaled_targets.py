@@ -11,31 +11,41 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, inline, python_too
 from aggro.engine.rows import cut
-from aggro.engine.scaling import DIVIDED, FAR, MEAN, MODE, SQUARES, STILL, TARGET_DIVIDED, UNIT_DIVIDED, N
+from aggro.engine.scaling import (
+    COLUMN_MEAN,
+    COLUMN_SQUARES,
+    DIVIDED_MODE,
+    LARGEST_SCALED,
+    NO_VARIANCE,
+    SCALE_MODE,
+    TARGET_DIVIDED_MODE,
+    UNIT_DIVIDED_MODE,
+    N,
+)
 
 
 @python_too
 def centres_targets(mode):
     """Whether targets have their mean taken off, in this mode of ``engine.scaling``."""
-    return mode != DIVIDED and mode != TARGET_DIVIDED and mode != UNIT_DIVIDED
+    return mode != DIVIDED_MODE and mode != TARGET_DIVIDED_MODE and mode != UNIT_DIVIDED_MODE
 
 
 @exact
 def unit_among(target):
     """√v of the numbers so far; 1 as long as there is nothing to divide by."""
-    v = target[SQUARES] / max(target[N], 1.0)
-    return np.sqrt(v) if v > STILL else 1.0
+    v = target[COLUMN_SQUARES] / max(target[N], 1.0)
+    return np.sqrt(v) if v > NO_VARIANCE else 1.0
 
 
 @exact
 def count_among(target, y, centred):
     """Let a number be among those that mean and deviation are of."""
-    y = min(max(y, -FAR), FAR)
+    y = min(max(y, -LARGEST_SCALED), LARGEST_SCALED)
     target[N] += 1.0
-    gap = y - target[MEAN]
+    gap = y - target[COLUMN_MEAN]
     if centred:
-        target[MEAN] += gap / target[N]
-    target[SQUARES] += gap * (y - target[MEAN])
+        target[COLUMN_MEAN] += gap / target[N]
+    target[COLUMN_SQUARES] += gap * (y - target[COLUMN_MEAN])
 
 
 @inline
@@ -61,7 +71,7 @@ def wanted(state, y):
     """What a score should be for the number y, by the numbers so far."""
     if hasattr(state, "scaling"):
         target = state.scaling.target
-        return (y - target[MEAN]) / target_unit(state) if target.shape[0] else y
+        return (y - target[COLUMN_MEAN]) / target_unit(state) if target.shape[0] else y
     else:
         return y
 
@@ -71,7 +81,7 @@ def predicted(state, f):
     """The number that a score says."""
     if hasattr(state, "scaling"):
         target = state.scaling.target
-        return cut(target[MEAN] + f * target_unit(state)) if target.shape[0] else f
+        return cut(target[COLUMN_MEAN] + f * target_unit(state)) if target.shape[0] else f
     else:
         return f
 
@@ -81,6 +91,6 @@ def count_target(state, y):
     """Let a number be among those that the mean and deviation are of."""
     if hasattr(state, "scaling"):
         if state.scaling.target.shape[0]:
-            count_among(state.scaling.target, y, centres_targets(state.scaling.facts[MODE]))
+            count_among(state.scaling.target, y, centres_targets(state.scaling.facts[SCALE_MODE]))
     else:
         pass

@@ -27,14 +27,14 @@ times as many as a row has on average, and those are kept in a list. What is rar
 category, whose values are all 1, keeps them as they are. No mode depends on whether rows are dense or sparse.
 
 Rows of norm 1 come with a meaning of their own, and are left alone. ``auto`` begins as ``unit``; the first of the first
-``FEW`` rows that has another norm makes it ``auto``, or ``divided``, for good.
+``PRIOR_ROWS`` rows that has another norm makes it ``auto``, or ``divided``, for good.
 
 Predictions transform and count nothing, so they follow from the weights: a score is linear in the row. In the pass, a
 row is transformed by the moments before it, scored, counted and learned. It is learned along the same numbers that it
-was scored with, except where those moments cannot carry it: among the first ``FEW`` rows, or when a value is more than
-``BOUND`` deviations away, and counting it would change the variance by more than ``SHARE`` of it. Such a row is scored
-honestly by the moments before it, then transformed once more with itself counted, scored again and learned along that.
-So no row is learned with a value above √t.
+was scored with, except where those moments cannot carry it: among the first ``PRIOR_ROWS`` rows, or when a value is
+more than ``BOUND`` deviations away, and counting it would change the variance by more than ``RARE_SHARE`` of it. Such
+a row is scored honestly by the moments before it, then transformed once more with itself counted, scored again and
+learned along that. So no row is learned with a value above √t.
 
 Numbers to predict are in ``engine.scaled_targets``, columns of tables in ``engine.column_moments``, and how passes come
 to their rows in ``engine.prepared_rows``.
@@ -47,24 +47,24 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED, Each, Numbers, Whole
+from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline, python_too
 from aggro.engine.jit.lane_math import GUESS, near_inverse_root
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, most, not_positive, size, spread, store, where_equal
 from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import entry, largest, stored
 
-FAR = 1e140  # values beyond count as this: their squares can be summed
-STILL = 1e-280  # a variance up to this is none
-MODE, ROWS, LISTED, DENSE = (np.uint64(k) for k in range(4))
-N, MEAN, SQUARES = (np.uint64(k) for k in range(3))
+LARGEST_SCALED = 1e140  # values beyond count as this: their squares can be summed
+NO_VARIANCE = 1e-280  # a variance up to this is none
+SCALE_MODE, SCALED_ROWS, LISTED_COLUMNS, DENSE_COLUMNS = (np.uint64(k) for k in range(4))
+N, COLUMN_MEAN, COLUMN_SQUARES = (np.uint64(k) for k in range(3))
 
 u8 = np.uint64
 
 
-FEW = 64.0  # rows: the moments of fewer say little
+PRIOR_ROWS = 64.0  # rows: the moments of fewer say little
 BOUND = 8.0  # deviations
-SHARE = 1.0 / 16.0
+RARE_SHARE = 1.0 / 16.0
 NORM_IS_1 = 2e-6  # how far from 1 the squared norm may be
 
 
@@ -82,7 +82,17 @@ class Scale(IntEnum):
     UNIT_DIVIDED = 8
 
 
-NONE, STANDARD, RMS, AUTO, DIVIDED, TARGET, TARGET_DIVIDED, UNIT, UNIT_DIVIDED = (int(mode) for mode in Scale)
+(
+    NO_SCALING,
+    STANDARD_MODE,
+    RMS_MODE,
+    AUTO_MODE,
+    DIVIDED_MODE,
+    TARGET_MODE,
+    TARGET_DIVIDED_MODE,
+    UNIT_MODE,
+    UNIT_DIVIDED_MODE,
+) = (int(mode) for mode in Scale)
 
 
 # What is known of the features ---------------------------------------------------------------------------
@@ -91,14 +101,14 @@ NONE, STANDARD, RMS, AUTO, DIVIDED, TARGET, TARGET_DIVIDED, UNIT, UNIT_DIVIDED =
 def fits_list(places: np.ndarray, state: Any) -> str:
     """Check that ``places`` agrees with the list of frequent features: an error message, or an empty string."""
     scaling = state.scaling
-    listed = scaling.listed[: int(scaling.facts[LISTED])]
+    listed = scaling.listed[: int(scaling.facts[LISTED_COLUMNS])]
     wanted = np.zeros_like(places)
     wanted[listed] = 1 + np.arange(listed.shape[0])
     return "" if (places == wanted).all() else "does not say where the features of the list stand"
 
 
 def most_rows(state: Any) -> float:
-    return float(max(int(state.scaling.facts[ROWS]), 1))
+    return float(max(int(state.scaling.facts[SCALED_ROWS]), 1))
 
 
 class Scaling(NamedTuple):
@@ -109,7 +119,7 @@ class Scaling(NamedTuple):
         np.ndarray,
         Each(
             Whole(0, max(Scale)),
-            Whole(0, COUNTED),
+            Whole(0, LARGEST_COUNT),
             Whole(0, lambda state: state.scaling.listed.shape[0]),
             Whole(0, 1),
         ),
@@ -119,8 +129,8 @@ class Scaling(NamedTuple):
         np.ndarray,
         Each(
             Numbers(0.0, most_rows, whole=True),
-            Numbers(-FAR, FAR),
-            Numbers(0.0, lambda state: 4.0 * FAR * FAR * (most_rows(state) + 1.0)),
+            Numbers(-LARGEST_SCALED, LARGEST_SCALED),
+            Numbers(0.0, lambda state: 4.0 * LARGEST_SCALED * LARGEST_SCALED * (most_rows(state) + 1.0)),
         ),
     ]
     # (width,) int64: the features that a quarter of the rows have, and others that had it once, up to LISTED
@@ -128,7 +138,10 @@ class Scaling(NamedTuple):
     # (width,) int64: where each stands in the list, counted from 1; 0 for the others
     places: Annotated[np.ndarray, Whole(0, lambda state: state.scaling.listed.shape[0]), fits_list]
     # (3,) or (0,): the same three numbers of what is to be predicted
-    target: Annotated[np.ndarray, Numbers(-4.0 * FAR * FAR * 2.0**62, 4.0 * FAR * FAR * 2.0**62)]
+    target: Annotated[
+        np.ndarray,
+        Numbers(-4.0 * LARGEST_SCALED * LARGEST_SCALED * 2.0**62, 4.0 * LARGEST_SCALED * LARGEST_SCALED * 2.0**62),
+    ]
 
 
 def new_scaling(mode: int, width: int, regression: bool) -> Scaling:
@@ -168,15 +181,15 @@ def inverse_roots(a):
 @python_too
 def of_features(mode):
     """The scaling of features that a mode implies: NONE, STANDARD, RMS or AUTO."""
-    if mode == DIVIDED:
-        return RMS
-    return NONE if mode >= TARGET else mode
+    if mode == DIVIDED_MODE:
+        return RMS_MODE
+    return NO_SCALING if mode >= TARGET_MODE else mode
 
 
 @exact
 def farthest(count):
     """The squared distance, in deviations, beyond which a value is far after ``count`` values."""
-    return max(BOUND * BOUND, SHARE * count)
+    return max(BOUND * BOUND, RARE_SHARE * count)
 
 
 @exact
@@ -184,8 +197,8 @@ def standard_value(t, share, x, n, a, c):
     """Standardise the value x by the moments of t rows; also return whether it is far. ``share`` is 1/t."""
     lacking = (t - n) * share  # the share of the rows that do not have the feature; 0 to the bit if there are none
     v = (c + a * a * n * lacking) * share
-    z = (x - a * (1.0 - lacking)) * inverse_root(max(v, STILL))
-    return (z if v > STILL else 0.0), z * z > farthest(t)
+    z = (x - a * (1.0 - lacking)) * inverse_root(max(v, NO_VARIANCE))
+    return (z if v > NO_VARIANCE else 0.0), z * z > farthest(t)
 
 
 @exact
@@ -193,14 +206,14 @@ def rms_value(each, x, n, a, c):
     """Divide the value x by its root mean square; also return whether it is far. ``each`` is 1/n, or 1 where n is 0."""
     s = (c + a * a * n) * each
     s = s if n > 0.0 else x * x
-    z = x * inverse_root(max(s, STILL))
-    return (z if s > STILL else 0.0), z * z > farthest(n)
+    z = x * inverse_root(max(s, NO_VARIANCE))
+    return (z if s > NO_VARIANCE else 0.0), z * z > farthest(n)
 
 
 @exact
 def scaled_value(mode, t, share, x, n, a, c):
     """Scale the value x by the moments of t rows, as the mode says; also return whether it is far. ``share`` is 1/t."""
-    if mode == STANDARD or (mode == AUTO and 4.0 * n >= t):
+    if mode == STANDARD_MODE or (mode == AUTO_MODE and 4.0 * n >= t):
         return standard_value(t, share, x, n, a, c)
     return rms_value(1.0 / max(n, 1.0), x, n, a, c)
 
@@ -222,8 +235,8 @@ def list_room(scaling, X, start, stop):
     """Upper bounds while these rows are transformed: features in the list, and entries of a transformed row."""
     width = np.int64(scaling.moments.shape[1])
     n = largest_row(X, start, stop)
-    listed = min(width, np.int64(scaling.facts[LISTED]) + n * np.int64(stop - start))
-    if scaling.facts[MODE] == STANDARD or scaling.facts[DENSE] == 1:
+    listed = min(width, np.int64(scaling.facts[LISTED_COLUMNS]) + n * np.int64(stop - start))
+    if scaling.facts[SCALE_MODE] == STANDARD_MODE or scaling.facts[DENSE_COLUMNS] == 1:
         listed = width
     return listed, max(min(width, listed + n), 1)
 
@@ -248,28 +261,28 @@ def has_unit_norm(X, i):
 def full_eight(share, x, a, c):
     """Standardise eight values of features that no row has lacked; also return their squares. ``share`` is 1/t."""
     v = c * spread(share)
-    z = (x - a) * inverse_roots(most(v, spread(STILL)))
-    return z * (spread(1.0) - not_positive(v - spread(STILL))), z * z
+    z = (x - a) * inverse_roots(most(v, spread(NO_VARIANCE)))
+    return z * (spread(1.0) - not_positive(v - spread(NO_VARIANCE))), z * z
 
 
 @exact
 def any_eight(mode, t, share, x, n, a, c):
     """Scale eight values, bit-for-bit as ``scaled_value`` does; the second vector is above 0 where a value is far."""
-    one, still = spread(1.0), spread(STILL)
+    one, still = spread(1.0), spread(NO_VARIANCE)
     lacking = (spread(t) - n) * spread(share)
     own = a * a * n
     v = (c + own * lacking) * spread(share)
     standard = (x - a * (one - lacking)) * inverse_roots(most(v, still))
     away = standard * standard - spread(farthest(t))
     standard = standard * (one - not_positive(v - still))
-    if mode == STANDARD:
+    if mode == STANDARD_MODE:
         return standard, away
     s = (c + own) * (one / most(n, one))
     s = s + where_equal(n, spread(0.0), x * x)  # c and a are 0 then
     rms = x * inverse_roots(most(s, still))
-    away_rms = rms * rms - most(spread(BOUND * BOUND), spread(SHARE) * n)
+    away_rms = rms * rms - most(spread(BOUND * BOUND), spread(RARE_SHARE) * n)
     rms = rms * (one - not_positive(s - still))
-    if mode == RMS:
+    if mode == RMS_MODE:
         return rms, away_rms
     centred = not_positive(spread(t) - spread(4.0) * n)
     divided = one - centred
@@ -302,7 +315,7 @@ def scale_eights(mode, t, moments, x, z, full, counting):
     share = 1.0 / max(t, 1.0)
     width = u8(x.shape[0])
     end = width - u8(LANES)
-    N_, A_, C_ = N * width, MEAN * width, SQUARES * width
+    N_, A_, C_ = N * width, COLUMN_MEAN * width, COLUMN_SQUARES * width
     last_x = load(x, end)
     last_n, last_a, last_c = load(moments, N_ + end), load(moments, A_ + end), load(moments, C_ + end)
     bound = farthest(t)
@@ -339,10 +352,10 @@ def scale_eights(mode, t, moments, x, z, full, counting):
 def scale_dense_row(mode, t, moments, x, z, counting):
     """Scale any finite dense row, value by value; return whether a value is far."""
     share = 1.0 / max(t, 1.0)
-    n, a, c = moments[N], moments[MEAN], moments[SQUARES]
+    n, a, c = moments[N], moments[COLUMN_MEAN], moments[COLUMN_SQUARES]
     far = False
     for j in range(u8(z.shape[0])):
-        v = min(max(np.float64(x[j]), -FAR), FAR) if j < u8(x.shape[0]) else 0.0
+        v = min(max(np.float64(x[j]), -LARGEST_SCALED), LARGEST_SCALED) if j < u8(x.shape[0]) else 0.0
         z[j], away = scaled_value(mode, t, share, v, n[j], a[j], c[j])
         far |= away
         if counting and v != 0.0:
@@ -379,18 +392,18 @@ def transform_dense(scaling, X, i, rows, counting):
     a value is far.
     """
     x, z, moments = X[i], rows[0], scaling.moments
-    mode, t = of_features(scaling.facts[MODE]), np.float64(scaling.facts[ROWS])
+    mode, t = of_features(scaling.facts[SCALE_MODE]), np.float64(scaling.facts[SCALED_ROWS])
     kind = ordinary_row(moments, x, t)
     if kind:
-        far = scale_eights(mode, t, moments, x, z, kind == 2 and mode != RMS, counting)
+        far = scale_eights(mode, t, moments, x, z, kind == 2 and mode != RMS_MODE, counting)
     elif is_finite_row(X, i):
         far = scale_dense_row(mode, t, moments, x, z, counting)
     else:
         return False, False
     if counting:
-        scaling.facts[DENSE] = 1
-        scaling.facts[ROWS] += 1
-    return True, far or t < FEW
+        scaling.facts[DENSE_COLUMNS] = 1
+        scaling.facts[SCALED_ROWS] += 1
+    return True, far or t < PRIOR_ROWS
 
 
 @exact_part
@@ -403,8 +416,8 @@ def list_anew(scaling, t):
             scaling.listed[u8(count)] = np.int64(j)
             count += 1
             scaling.places[j] = count
-    scaling.facts[LISTED] = count
-    scaling.facts[DENSE] = 0
+    scaling.facts[LISTED_COLUMNS] = count
+    scaling.facts[DENSE_COLUMNS] = 0
 
 
 # The entries of the row come first in ``out``, then the features that it lacks and whose centred value is not 0.
@@ -413,40 +426,42 @@ def list_anew(scaling, t):
 def transform_sparse(scaling, X, i, out, marks, counting):
     """Transform a finite sparse row into ``out`` by the moments so far; with ``counting``, count it in the moments."""
     facts, moments, places, listed = scaling.facts, scaling.moments, scaling.places, scaling.listed
-    mode, t = of_features(facts[MODE]), np.float64(facts[ROWS])
+    mode, t = of_features(facts[SCALE_MODE]), np.float64(facts[SCALED_ROWS])
     share = 1.0 / max(t, 1.0)
-    if counting and facts[DENSE] == 1:
+    if counting and facts[DENSE_COLUMNS] == 1:
         list_anew(scaling, t)
-    every = mode == STANDARD or (mode == AUTO and facts[DENSE] == 1)  # the list is all features
-    length = u8(moments.shape[1]) if every else u8(facts[LISTED]) if mode == AUTO else u8(0)
+    every = mode == STANDARD_MODE or (mode == AUTO_MODE and facts[DENSE_COLUMNS] == 1)  # the list is all features
+    length = u8(moments.shape[1]) if every else u8(facts[LISTED_COLUMNS]) if mode == AUTO_MODE else u8(0)
     for p in range(length):
         marks[p] = 0.0
     count, far = u8(0), False
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        x = min(max(x, -FAR), FAR)
+        x = min(max(x, -LARGEST_SCALED), LARGEST_SCALED)
         if x != 0.0:
-            n, a, c = moments[N, j], moments[MEAN, j], moments[SQUARES, j]
+            n, a, c = moments[N, j], moments[COLUMN_MEAN, j], moments[COLUMN_SQUARES, j]
             out.indices[count] = np.uint32(j)
             out.data[count], away = scaled_value(mode, t, share, x, n, a, c)
             far |= away
             count += u8(1)
             if every:
                 marks[j] = 1.0
-            elif places[j] > 0 and mode == AUTO:
+            elif places[j] > 0 and mode == AUTO_MODE:
                 marks[u8(places[j] - 1)] = 1.0
             if counting:
                 n += 1.0
                 gap = x - a
                 a += gap * (1.0 / n)
-                moments[N, j], moments[MEAN, j], moments[SQUARES, j] = n, a, c + gap * (x - a)
+                moments[N, j], moments[COLUMN_MEAN, j], moments[COLUMN_SQUARES, j] = n, a, c + gap * (x - a)
     p = u8(0)
     while p < length:
         j = p if every else u8(listed[p])
         n = moments[N, j]
-        if marks[p] == 0.0 and n > 0.0 and (mode == STANDARD or 4.0 * n >= t):
+        if marks[p] == 0.0 and n > 0.0 and (mode == STANDARD_MODE or 4.0 * n >= t):
             out.indices[count] = np.uint32(j)
-            out.data[count], away = standard_value(t, share, 0.0, n, moments[MEAN, j], moments[SQUARES, j])
+            out.data[count], away = standard_value(
+                t, share, 0.0, n, moments[COLUMN_MEAN, j], moments[COLUMN_SQUARES, j]
+            )
             far |= away
             count += u8(1)
         if counting and not every and 4.0 * n < t + 1.0:  # the last of the list takes its place
@@ -459,18 +474,18 @@ def transform_sparse(scaling, X, i, out, marks, counting):
                 places[last] = np.int64(p) + 1
         else:
             p += u8(1)
-    if counting and mode == AUTO and not every:
+    if counting and mode == AUTO_MODE and not every:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
             if x != 0.0 and places[j] == 0 and 4.0 * moments[N, j] >= t + 1.0:
                 listed[length] = np.int64(j)
                 length += u8(1)
                 places[j] = np.int64(length)
-        facts[LISTED] = np.int64(length)
+        facts[LISTED_COLUMNS] = np.int64(length)
     out.indptr[1] = np.int64(count)
     if counting:
-        facts[ROWS] += 1
-    return far or t < FEW
+        facts[SCALED_ROWS] += 1
+    return far or t < PRIOR_ROWS
 
 
 @exact_part

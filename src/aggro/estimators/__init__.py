@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, OWN, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORD_ENTRY, VOTES, Entry
 
 if TYPE_CHECKING:
     from aggro.estimators.active import ActiveLearner as ActiveLearner
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from aggro.estimators.second_order import SCWClassifier as SCWClassifier
     from aggro.estimators.uniclass import PAUniclass as PAUniclass
 
-__all__ = [entry.name for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS)]
+__all__ = [entry.name for entry in (*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY)]
 
 
 def estimator_of(entry: Entry) -> type[Any]:
@@ -64,7 +64,7 @@ def estimator_of(entry: Entry) -> type[Any]:
 if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
 
     def __getattr__(name: str) -> Any:
-        for entry in (*LEARNERS, *AUTO, ACTIVE, RECORDS, *OWN.values()):
+        for entry in (*LEARNERS, *VOTES, ACTIVE, RECORD_ENTRY, *OWN.values()):
             if entry.name == name:
                 return estimator_of(entry)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,7 @@ from aggro.learners.shared.inside import least_value, task_of
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = {"classification": "classifier", "regression": "regressor", "outlier": "outlier_detector"}
+ESTIMATOR_TYPES = {"classification": "classifier", "regression": "regressor", "outlier": "outlier_detector"}
 
 
 class Shell(BaseEstimator):
@@ -104,7 +104,7 @@ class RecordShell(TransformerShell, Shell):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.estimator_type = KINDS[task_of(self)]
+        tags.estimator_type = ESTIMATOR_TYPES[task_of(self)]
         tags.classifier_tags = ClassifierTags() if tags.estimator_type == "classifier" else None
         tags.regressor_tags = RegressorTags() if tags.estimator_type == "regressor" else None
         tags.target_tags.required = tags.estimator_type != "outlier_detector"

@@ -13,14 +13,14 @@ from html import escape
 
 from aggro.evaluate.curve import Curve
 from aggro.plot.colours import SERIES
-from aggro.plot.error_curves import DASHES, FIRST_ROW
+from aggro.plot.error_curves import DASHES, FIRST_DRAWN_ROW
 from aggro.plot.label_places import folded, spread
 
-WIDE, NARROW = 880, 360
-HEIGHT = 400  # more if the labels take more
-LEFT, TOP, BOTTOM = 54, 34, 52
-LEAD = 24  # from a line's end to its label
-LETTER = 7.0  # pixels that a letter of 12 pixels takes at most, on average
+WIDE_CHART, NARROW_CHART = 880, 360
+CHART_HEIGHT = 400  # more if the labels take more
+LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 54, 34, 52
+LABEL_LEAD = 24  # from a line's end to its label
+LETTER_PIXELS = 7.0  # pixels that a letter of 12 pixels takes at most, on average
 LABEL_HEIGHT = 15
 
 
@@ -56,16 +56,16 @@ class Frame:
 
     @property
     def height(self) -> int:
-        return max(HEIGHT, TOP + BOTTOM + LABEL_HEIGHT * sum(map(len, self.labels)))
+        return max(CHART_HEIGHT, TOP_MARGIN + BOTTOM_MARGIN + LABEL_HEIGHT * sum(map(len, self.labels)))
 
     @property
     def base(self) -> int:
-        return self.height - BOTTOM
+        return self.height - BOTTOM_MARGIN
 
     @property
     def right(self) -> float:
         longest = max(len(line) for lines in self.labels for line in lines)
-        return self.width - LEAD - LETTER * longest - 4.0
+        return self.width - LABEL_LEAD - LETTER_PIXELS * longest - 4.0
 
 
 def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tuple[str, float] | None = None) -> str:
@@ -82,30 +82,34 @@ def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tu
     floor : (name, error), default=None
         A level to compare with, drawn as a thin line.
     """
-    lines = [line for line in lines if line.curve.n_rows > FIRST_ROW]
-    return "\n".join(draw_chart(lines, width, measure, percent, floor) for width in (WIDE, NARROW)) if lines else ""
+    lines = [line for line in lines if line.curve.n_rows > FIRST_DRAWN_ROW]
+    return (
+        "\n".join(draw_chart(lines, width, measure, percent, floor) for width in (WIDE_CHART, NARROW_CHART))
+        if lines
+        else ""
+    )
 
 
 def draw_chart(
     lines: Sequence[Line], width: int, measure: str, percent: bool, floor: tuple[str, float] | None = None
 ) -> str:
     """The curves as one ``<svg>`` element."""
-    frame = Frame(width, [folded(line.name, 26 if width == WIDE else 13) for line in lines])
+    frame = Frame(width, [folded(line.name, 26 if width == WIDE_CHART else 13) for line in lines])
     x, y = scales(lines, floor, frame)
     parts = [*y_axis(y, percent, frame), *x_axis(x, frame)]
     if floor is not None:
         level = y(floor[1])
-        parts.append(f'<line class="floor" x1="{LEFT}" x2="{x.stop:.1f}" y1="{level:.1f}" y2="{level:.1f}"/>')
-        parts.append(f'<text class="tick" x="{LEFT + 6}" y="{level - 5:.1f}">{escape(floor[0])}</text>')
+        parts.append(f'<line class="floor" x1="{LEFT_MARGIN}" x2="{x.stop:.1f}" y1="{level:.1f}" y2="{level:.1f}"/>')
+        parts.append(f'<text class="tick" x="{LEFT_MARGIN + 6}" y="{level - 5:.1f}">{escape(floor[0])}</text>')
     styles = list(style_lines(lines))
     parts += [draw_line(line, style, x, y, percent) for line, style in zip(lines, styles, strict=True)]
     parts += end_labels(lines, styles, x, y, frame)
-    parts.append(f'<text class="axis" x="{LEFT}" y="{TOP - 16}">{escape(measure)}</text>')
-    middle = (LEFT + x.stop) / 2
+    parts.append(f'<text class="axis" x="{LEFT_MARGIN}" y="{TOP_MARGIN - 16}">{escape(measure)}</text>')
+    middle = (LEFT_MARGIN + x.stop) / 2
     below = f'x="{middle:.1f}" y="{frame.height - 10}" text-anchor="middle"'
     parts.append(f'<text class="axis" {below}>rows seen (log scale)</text>')
     title = escape(f"{measure}, by rows seen: " + ", ".join(line.name for line in lines))
-    kind = "wide" if width == WIDE else "narrow"
+    kind = "wide" if width == WIDE_CHART else "narrow"
     head = f'<svg class="{kind}" viewBox="0 0 {width} {frame.height}" role="img" aria-label="{title}">'
     return head + "\n" + "\n".join(parts) + "\n</svg>"
 
@@ -113,21 +117,24 @@ def draw_chart(
 def scales(lines: Sequence[Line], floor: tuple[str, float] | None, frame: Frame) -> tuple[Scale, Scale]:
     most_rows = max(line.curve.n_rows for line in lines)
     shown = [
-        float(e) for line in lines for n, e in zip(line.curve.rows, line.curve.errors, strict=True) if n >= FIRST_ROW
+        float(e)
+        for line in lines
+        for n, e in zip(line.curve.rows, line.curve.errors, strict=True)
+        if n >= FIRST_DRAWN_ROW
     ]
     shown += [floor[1]] if floor else []
     high = max(shown) or 1.0
     low = min((e for e in shown if e > 0.0), default=high)
     low = max(min(low, high / 2.0), high / 1e4)  # no errors at all would be infinitely far down
-    x = Scale(FIRST_ROW, most_rows, LEFT, frame.right)
-    return x, Scale(low / 1.12, high * 1.06, frame.base, TOP)
+    x = Scale(FIRST_DRAWN_ROW, most_rows, LEFT_MARGIN, frame.right)
+    return x, Scale(low / 1.12, high * 1.06, frame.base, TOP_MARGIN)
 
 
 def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
     return [
         (x(float(n)), y(max(float(error), y.low)))
         for n, error in zip(curve.rows, curve.errors, strict=True)
-        if n >= FIRST_ROW
+        if n >= FIRST_DRAWN_ROW
     ]
 
 
@@ -140,17 +147,17 @@ def y_axis(y: Scale, percent: bool, frame: Frame) -> list[str]:
                 continue
             at = y(value)
             label = f"{100.0 * value:g}%" if percent else f"{value:g}"
-            parts.append(f'<line class="grid" x1="{LEFT}" x2="{frame.right:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>')
-            parts.append(f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
+            parts.append(f'<line class="grid" x1="{LEFT_MARGIN}" x2="{frame.right:.1f}" y1="{at:.1f}" y2="{at:.1f}"/>')
+            parts.append(f'<text class="tick" x="{LEFT_MARGIN - 8}" y="{at + 4:.1f}" text-anchor="end">{label}</text>')
     return parts
 
 
 def x_axis(x: Scale, frame: Frame) -> list[str]:
     first, last = math.ceil(math.log2(x.low)), math.floor(math.log2(x.high))
-    most = max(1, int((x.stop - x.start) / (LETTER * (len(f"{2**last:,}") + 2))))
+    most = max(1, int((x.stop - x.start) / (LETTER_PIXELS * (len(f"{2**last:,}") + 2))))
     every = max(1, math.ceil((last - first + 1) / most))
     base = frame.base
-    parts = [f'<line class="base" x1="{LEFT}" x2="{x.stop:.1f}" y1="{base}" y2="{base}"/>']
+    parts = [f'<line class="base" x1="{LEFT_MARGIN}" x2="{x.stop:.1f}" y1="{base}" y2="{base}"/>']
     for power in range(first, last + 1):
         at = x(2.0**power)
         parts.append(f'<line class="base" x1="{at:.1f}" x2="{at:.1f}" y1="{base}" y2="{base + 5}"/>')
@@ -189,10 +196,10 @@ def end_labels(lines: Sequence[Line], styles: Sequence[tuple[str, str]], x: Scal
     ends = [points(line.curve, x, y)[-1] for line in lines]
     heights = [float(LABEL_HEIGHT * len(label)) for label in frame.labels]
     parts = []
-    for k, at in enumerate(spread([end[1] for end in ends], heights, TOP, frame.base)):
+    for k, at in enumerate(spread([end[1] for end in ends], heights, TOP_MARGIN, frame.base)):
         colour, dash = styles[k]
         px, py = ends[k]
-        left = x.stop + LEAD
+        left = x.stop + LABEL_LEAD
         words = []
         for number, words_of_line in enumerate(frame.labels[k]):
             down = at + LABEL_HEIGHT * (number - (len(frame.labels[k]) - 1) / 2.0) + 4.0

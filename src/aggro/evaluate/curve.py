@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-SPACING = 1.04  # points closer than this cannot be told apart on a curve
+POINT_SPACING = 1.04  # points closer than this cannot be told apart on a curve
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Points:
 
     def add(self, rows: int, total: float) -> None:
         """After ``rows`` rows, more than at the last call, the errors sum to ``total``."""
-        if len(self.rows) > 1 and self.rows[-1] < SPACING * self.rows[-2]:
+        if len(self.rows) > 1 and self.rows[-1] < POINT_SPACING * self.rows[-2]:
             del self.rows[-1], self.errors[-1]  # it was only there as the end so far
         self.rows.append(rows)
         self.errors.append(total / rows)

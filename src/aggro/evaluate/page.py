@@ -39,11 +39,11 @@ main.wide { max-width: 1600px; } main.wide td { overflow-wrap: normal; } main.wi
 tr.peer td { color: var(--soft); } tr td.best { font-weight: 700; color: var(--ink); }
 footer { margin-top: 3rem; font-size: .88rem; }
 """
-NAMES = "\n".join(
+SERIES_CSS = "\n".join(
     f"svg polyline.{name} {{ stroke: var(--{name}); }} svg text.{name} {{ fill: var(--{name}); }}"
     for name in (*SERIES, "peer")
 )
-STYLE = STYLE.replace("SERIES", NAMES).replace("LIGHT", css(LIGHT)).replace("DARK", css(DARK))
+STYLE = STYLE.replace("SERIES", SERIES_CSS).replace("LIGHT", css(LIGHT)).replace("DARK", css(DARK))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 
 OPSET = 13  # the lowest with all operations that are used, in these forms
 IR_VERSION = 7  # of the file's format: the one that came with this opset
-LARGEST = 2**31 - 2**20  # bytes of a model: protobuf has no larger ones
+LARGEST_MODEL = 2**31 - 2**20  # bytes of a model: protobuf has no larger ones
 BATCH = "batch"  # the name of the first side of every input and output
-FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 INT, BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
@@ -58,10 +58,10 @@ class Graph:
         given = np.asarray(array)
         with np.errstate(over="ignore"):
             held = given.astype(dtype)
-        if dtype == FLOAT and not (np.isfinite(held) | ~np.isfinite(given)).all():
+        if dtype == FLOAT32 and not (np.isfinite(held) | ~np.isfinite(given)).all():
             raise ValueError("The model has numbers that are too large for float32. Export it with dtype='float64'.")
         self.size += held.nbytes
-        if self.size > LARGEST:
+        if self.size > LARGEST_MODEL:
             raise ValueError("The model would have more than 2 GB, the most that an ONNX file can hold.")
         value = Value(self.name_of("numbers", len(self.constants)), dtype)
         self.constants.append(numpy_helper.from_array(held, value.name))
@@ -92,7 +92,7 @@ class Graph:
         onnxruntime makes one operation of a MatMul and of a factor beside it, which it keeps in float32. In float64,
         a model of one column would be wrong in the eighth digit.
         """
-        return self.op("Max", value, np.array(-np.inf)) if value.dtype == DOUBLE else value
+        return self.op("Max", value, np.array(-np.inf)) if value.dtype == FLOAT64 else value
 
     def name_of(self, kind: str, number: int) -> str:
         """A name for something inside the graph, which no input has: the part of the model, the operation, a number."""

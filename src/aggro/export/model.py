@@ -15,9 +15,9 @@ from aggro.export.stages import write
 from aggro.learners.shared.answers import Answers, answers_of
 
 NEEDED = "Exporting to ONNX takes the package onnx: pip install 'aggro[onnx]'."
-DTYPES = ("float32", "float64")
+INPUT_DTYPES = ("float32", "float64")
 X = "X"
-OUTPUTS = ("label", "scores", "probabilities", "prediction")  # names that inputs must not have
+OUTPUT_NAMES = ("label", "scores", "probabilities", "prediction")  # names that inputs must not have
 
 
 def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: bool = False) -> Any:
@@ -46,7 +46,7 @@ def onnx(model: Any, path: Any = None, *, dtype: str = "float32", named_inputs: 
     """
     if find_spec("onnx") is None:
         raise ImportError(NEEDED)
-    if dtype not in DTYPES:
+    if dtype not in INPUT_DTYPES:
         raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}.")
     answers = answers_of(model)
     made = as_model(answers, np.dtype(dtype), named_inputs)
@@ -110,7 +110,7 @@ def input_names(answers: Answers) -> list[str]:
         )
     names: list[str] = []
     for j, feature in enumerate(features):
-        name = feature if feature and feature not in OUTPUTS else f"input_{feature or j}"
+        name = feature if feature and feature not in OUTPUT_NAMES else f"input_{feature or j}"
         while name != feature and name in {*features, *names}:
             name = f"{name}_"
         names.append(name)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import FAR
-from aggro.export.graph import BOOL, DOUBLE, FLOAT, INT, Graph, Value
+from aggro.engine.scaling import LARGEST_SCALED
+from aggro.export.graph import BOOL, FLOAT32, FLOAT64, INT, Graph, Value
 from aggro.learners.shared.formula import (
     Cosines,
     Distance,
@@ -29,14 +29,14 @@ from aggro.learners.shared.formula import (
     UnitRows,
 )
 
-ROUNDING = 2.0**-22  # of a squared distance in float32, relative to the squared norms it is the difference of
-HARDLY = 1e-6  # an error of γ‖x − z‖² up to this is let be
+DISTANCE_ROUNDING = 2.0**-22  # of a squared distance in float32, relative to the squared norms it is the difference of
+LARGEST_KERNEL_ERROR = 1e-6  # an error of γ‖x − z‖² up to this is let be
 
 
 def gaps(g: Graph, x: Value, centre: np.ndarray) -> Value:
     """x − c in float64. Where x is c rounded to float32 it was meant to be c: a column that never varies stays so."""
-    wide = g.op("Sub", g.cast(x, DOUBLE), centre)
-    if x.dtype != FLOAT:
+    wide = g.op("Sub", g.cast(x, FLOAT64), centre)
+    if x.dtype != FLOAT32:
         return wide
     return g.op("Where", g.op("Equal", x, centre), np.zeros(1), wide)
 
@@ -52,12 +52,12 @@ def scaled(g: Graph, x: Value, stage: Scaled) -> Value:
 
 def in_units(g: Graph, x: Value, stage: Scaled) -> Value:
     """The rows in deviations or root mean squares, in float64."""
-    if x.dtype == DOUBLE:
-        x = g.op("Clip", x, np.array(-FAR), np.array(FAR))
+    if x.dtype == FLOAT64:
+        x = g.op("Clip", x, np.array(-LARGEST_SCALED), np.array(LARGEST_SCALED))
     z = g.op("Mul", gaps(g, x, stage.centres), stage.factors)
     if stage.unseen is None or not stage.unseen.any():
         return z
-    return g.op("Where", g.constant(stage.unseen, BOOL), g.op("Sign", g.cast(x, DOUBLE)), z)
+    return g.op("Where", g.constant(stage.unseen, BOOL), g.op("Sign", g.cast(x, FLOAT64)), z)
 
 
 def linear(g: Graph, x: Value, stage: Linear) -> Value:
@@ -100,23 +100,23 @@ def radial(g: Graph, x: Value, stage: KernelValues) -> Value:
     centre = stage.rows.mean(axis=0) if stage.rows.shape[0] else np.zeros(stage.rows.shape[1])
     held = stage.rows - centre
     norms = (held**2).sum(axis=1)
-    moved = g.op("Sub", g.cast(x, DOUBLE), centre)
-    if x.dtype == FLOAT and ROUNDING * stage.gamma * norms.max(initial=0.0) <= HARDLY:
-        moved = g.cast(moved, FLOAT)
+    moved = g.op("Sub", g.cast(x, FLOAT64), centre)
+    if x.dtype == FLOAT32 and DISTANCE_ROUNDING * stage.gamma * norms.max(initial=0.0) <= LARGEST_KERNEL_ERROR:
+        moved = g.cast(moved, FLOAT32)
     crossed = g.op("Add", g.op("MatMul", moved, -2.0 * held.T), norms)
     apart = g.op("Max", g.op("Add", crossed, square_norm(g, moved)), np.zeros(1))
     return g.op("Exp", g.op("Mul", apart, np.array(-stage.gamma)))
 
 
 def kernel_distance(g: Graph, x: Value, stage: KernelDistance) -> Value:
-    wide = g.cast(x, DOUBLE)  # all of it: near the centre what is left of large terms is small
+    wide = g.cast(x, FLOAT64)  # all of it: near the centre what is left of large terms is small
     doubled = g.op("MatMul", kernel_values(g, wide, stage.values), -2.0 * stage.coefficients)
     if stage.values.kernel == "rbf":
         square = g.op("Add", doubled, np.array(1.0 + stage.square))
     else:
         norm = square_norm(g, wide)
         if stage.values.kernel == "cosine":  # 1, and 0 for a row of zeros
-            own = g.cast(g.op("Greater", norm, np.zeros(1)), DOUBLE)
+            own = g.cast(g.op("Greater", norm, np.zeros(1)), FLOAT64)
         else:
             own = of_product(g, g.op("Mul", norm, np.array(factor(stage.values))), stage.values)
         square = g.op("Add", g.op("Add", doubled, own), np.array(stage.square))
@@ -132,13 +132,13 @@ def distance(g: Graph, x: Value, stage: Distance) -> Value:
         turned = g.op("MatMul", turned, stage.whitener)
     square = square_norm(g, turned)
     if (still := stage.scales == 0.0).any():
-        moved = g.cast(g.op("Not", g.op("Equal", gap, np.zeros(1))), DOUBLE)
+        moved = g.cast(g.op("Not", g.op("Equal", gap, np.zeros(1))), FLOAT64)
         square = g.op("Add", square, g.op("MatMul", moved, stage.unknown * still[:, None]))
     return g.cast(g.op("Sqrt", square), x.dtype)
 
 
 def unit_rows(g: Graph, x: Value, stage: UnitRows) -> Value:
-    wide = g.cast(x, DOUBLE)
+    wide = g.cast(x, FLOAT64)
     if stage.constant:
         wide = g.op("Pad", wide, g.shape(0, 1, 0, 0), np.array(stage.constant))
     norm = g.op("Sqrt", square_norm(g, wide))
@@ -182,7 +182,7 @@ def places(g: Graph, x: Value, stage: Places) -> Value:
 def nearness(g: Graph, x: Value, stage: Places) -> Value:
     """−‖(x − p)/σ‖² for each prototype p, without what is the same for all of them."""
     if stage.scaled is None:
-        product = g.op("MatMul", g.cast(x, DOUBLE), 2.0 * stage.prototypes.T)
+        product = g.op("MatMul", g.cast(x, FLOAT64), 2.0 * stage.prototypes.T)
         return g.op("Sub", product, (stage.prototypes**2).sum(axis=1))
     moved = (stage.prototypes - stage.scaled.centres) * stage.scaled.factors
     gap = g.op("Mul", gaps(g, x, stage.scaled.centres), stage.scaled.factors)

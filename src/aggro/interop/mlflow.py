@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import aggro
 from aggro import __version__
-from aggro.learners.registry import ACTIVE, AUTO, LEARNERS, RECORDS
+from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES
 from aggro.learners.shared.inside import task_of
 from aggro.models import load
 
@@ -33,8 +33,8 @@ __all__ = ["autolog", "load_model", "log_model", "log_progress", "save_model"]
 
 FLAVOR = "aggro"
 FILE = "model.aggro"
-LONGEST = 250  # characters of a parameter
-ALL = [*(entry.name for entry in (*LEARNERS, *AUTO)), ACTIVE.name, RECORDS.name]
+LONGEST_PARAMETER = 250  # characters of a parameter
+ALL = [*(entry.name for entry in (*LEARNERS, *VOTES)), ACTIVE.name, RECORD_ENTRY.name]
 AUTOMATIC = {"enabled": False, "log_models": True}
 INSIDE: ContextVar[bool] = ContextVar("aggro_inside", default=False)  # of a call that logs when it ends
 LOGGED: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()  # the run, and the rows up to which it has all
@@ -233,7 +233,7 @@ def log_parameters(learner: Any, new: bool) -> None:
         return
     mlflow.set_tag("aggro.learner", name_of(learner))
     with suppress(mlflow.MlflowException):
-        mlflow.log_params({name: str(value)[:LONGEST] for name, value in learner.get_params().items()})
+        mlflow.log_params({name: str(value)[:LONGEST_PARAMETER] for name, value in learner.get_params().items()})
 
 
 def name_of(learner: Any) -> str:

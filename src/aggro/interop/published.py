@@ -9,15 +9,15 @@ from aggro import published
 from aggro.interop.river import made
 from aggro.learners.registry import ACTIVE, LEARNERS
 
-ENTRIES = {entry.name: entry for entry in (*LEARNERS, ACTIVE)}
-__all__ = sorted(ENTRIES)
+ENTRY_BY_NAME = {entry.name: entry for entry in (*LEARNERS, ACTIVE)}
+__all__ = sorted(ENTRY_BY_NAME)
 
 
 @cache
 def __getattr__(name: str) -> Any:
-    if name not in ENTRIES:
+    if name not in ENTRY_BY_NAME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    entry = ENTRIES[name]
+    entry = ENTRY_BY_NAME[name]
     return made(name, entry.load(), entry.task, __name__, getattr(published, name).__init__)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from aggro.engine.frames import is_arrow_table, validated
 from aggro.estimators.linear import PARegressor
-from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORDS, Entry
+from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORD_ENTRY, Entry
 from aggro.learners.shared.inside import model_of
 from aggro.streams import Chunk
 
@@ -39,7 +39,7 @@ def detector_of_river() -> type[Any]:
     return found
 
 
-__all__ = [*(entry.name for entry in (*LEARNERS, ACTIVE, RECORDS)), "RecordRegressor"]
+__all__ = [*(entry.name for entry in (*LEARNERS, ACTIVE, RECORD_ENTRY)), "RecordRegressor"]
 
 
 class River:
@@ -208,11 +208,11 @@ def made(name: str, learner: type[Any], task: str, module: str, init: Any = None
     # The learner's examples chain learn_one, which River's models do not.
     doc = (learner.__doc__ or name).partition("    Examples\n")[0]
     body = {"__doc__": doc, "__module__": module, "__init__": with_seed(init or learner.__init__)}
-    own = (OfRecords,) if learner is RECORDS.load() else ()
+    own = (OfRecords,) if learner is RECORD_ENTRY.load() else ()
     return type(name, (*own, manners, learner, kind), body)
 
 
-globals().update({entry.name: model(entry) for entry in (*LEARNERS, ACTIVE, RECORDS)})
+globals().update({entry.name: model(entry) for entry in (*LEARNERS, ACTIVE, RECORD_ENTRY)})
 
 
 def around_a_regressor(init: Callable[..., None]) -> Callable[..., None]:
@@ -228,7 +228,7 @@ def around_a_regressor(init: Callable[..., None]) -> Callable[..., None]:
 
 
 RecordRegressor = made(
-    "RecordRegressor", RECORDS.load(), "regression", __name__, around_a_regressor(RECORDS.load().__init__)
+    "RecordRegressor", RECORD_ENTRY.load(), "regression", __name__, around_a_regressor(RECORD_ENTRY.load().__init__)
 )
 
 

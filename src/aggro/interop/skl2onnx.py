@@ -29,9 +29,9 @@ except ImportError as error:
     raise ImportError(said) from error
 
 # What classifiers of skl2onnx can be asked for: probabilities as a dict for each row (the default), names of classes.
-OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [True, False]}
+CONVERTER_OPTIONS = {"zipmap": [True, False, "columns"], "nocl": [True, False], "output_class_labels": [True, False]}
 # What our outputs are called in the graphs of skl2onnx, in their order.
-OUTPUTS = {
+TASK_OUTPUTS = {
     "classification": ("label", "probabilities"),
     "regression": ("prediction",),
     "outlier": ("label", "scores"),
@@ -81,7 +81,7 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
         constant.name = names[constant.name]
         container.initializers.append(constant)
     container.node_domain_version_pair_sets.add(("", wanted))
-    for name, output in zip(OUTPUTS[answers.task], operator.outputs, strict=True):
+    for name, output in zip(TASK_OUTPUTS[answers.task], operator.outputs, strict=True):
         hand_over(answers, name, names[name], output.full_name, container, numpy_helper)
 
 
@@ -108,7 +108,7 @@ def names_inside(graph: Any) -> set[str]:
 def register() -> None:
     """Make every learner of the library, with our defaults and with the papers', known to skl2onnx."""
     for entry in LEARNERS:
-        options = OPTIONS if entry.task == "classification" else None
+        options = CONVERTER_OPTIONS if entry.task == "classification" else None
         for home in (estimators, published):
             kind = getattr(home, entry.name)
             alias = f"Aggro{'Published' if home is published else ''}{entry.name}"

@@ -11,14 +11,21 @@ import numpy as np
 from aggro.engine.rule import Rule, Tally
 from aggro.learners.registry import LEARNERS, OWN, Entry
 from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.learner import ASIDE, Learner
+from aggro.learners.shared.learner import SIDE_PARAMETERS, Learner
 from aggro.learners.shared.tasks import Classifier, Regressor
 
 Kind = TypeVar("Kind", bound=type[Any])
 
-TASKS: dict[str, type[Learner]] = {"classification": Classifier, "regression": Regressor, "outlier": Detector}
-PARTS = ("_rule_for", "_params_for", "_contributions")
-SHARED = ("max_iter", "tol", "shuffle", "warm_start", "random_state", "n_features")  # read by the shared code
+BASE_OF_TASK: dict[str, type[Learner]] = {"classification": Classifier, "regression": Regressor, "outlier": Detector}
+NEEDED_METHODS = ("_rule_for", "_params_for", "_contributions")
+SHARED_PARAMETERS = (
+    "max_iter",
+    "tol",
+    "shuffle",
+    "warm_start",
+    "random_state",
+    "n_features",
+)  # read by the shared code
 
 
 def register(cls: Kind) -> Kind:
@@ -45,7 +52,7 @@ def register(cls: Kind) -> Kind:
     """
     if not inspect.isclass(cls) or hasattr(cls, "get_params"):
         raise TypeError(f"register takes a learner's class, without scikit-learn around it; got {cls!r}.")
-    task = next((task for task, base in TASKS.items() if issubclass(cls, base)), None)
+    task = next((task for task, base in BASE_OF_TASK.items() if issubclass(cls, base)), None)
     name = cls.__name__
     if task is None:
         raise TypeError(f"{name} must be a subclass of Classifier or Regressor, from aggro.learners.shared.tasks.")
@@ -69,7 +76,7 @@ def check_name(cls: type[Any]) -> None:
 
 def faults(cls: type[Any], task: str) -> Any:
     """What is wrong with a class, one after the other; each is looked for only if those before are absent."""
-    for part in PARTS:
+    for part in NEEDED_METHODS:
         if getattr(cls, part) is getattr(Learner, part):
             yield f"it has no {part}"
     constraints = getattr(cls, "_constraints", None)
@@ -77,10 +84,10 @@ def faults(cls: type[Any], task: str) -> Any:
         yield "it has no _constraints, which say what each parameter may be"
         return
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    unlike = sorted(({p.name for p in parameters} ^ set(constraints)) - set(ASIDE))
+    unlike = sorted(({p.name for p in parameters} ^ set(constraints)) - set(SIDE_PARAMETERS))
     if unlike:
         yield f"{unlike[0]!r} is in one of __init__ and _constraints, and not in the other"
-    needed = (*SHARED, "class_weight") if task == "classification" else SHARED
+    needed = (*SHARED_PARAMETERS, "class_weight") if task == "classification" else SHARED_PARAMETERS
     for name in needed:
         if name not in constraints:
             yield f"it has no parameter {name!r}, which the shared code reads"

@@ -63,8 +63,8 @@ LEARNERS = (
 )
 
 ACTIVE = Entry("ActiveLearner", "active", "classification")  # around any classifier, so none by itself
-RECORDS = Entry("RecordLearner", "records", "classification")  # and around any learner, for raw records
-AUTO = (  # several learners that vote: no rule of their own, so they are not among those above
+RECORD_ENTRY = Entry("RecordLearner", "records", "classification")  # and around any learner, for raw records
+VOTES = (  # several learners that vote: no rule of their own, so they are not among those above
     Entry("AutoClassifier", "auto", "classification"),
     Entry("AutoRegressor", "auto", "regression"),
 )
@@ -74,7 +74,7 @@ OWN: dict[str, Entry] = {}  # what this process has registered
 
 def learners() -> tuple[Entry, ...]:
     """Every learner there is: the library's, and those from outside it."""
-    return (*LEARNERS, *AUTO, *OWN.values())
+    return (*LEARNERS, *VOTES, *OWN.values())
 
 
 def find(name: str) -> Entry:

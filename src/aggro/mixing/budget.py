@@ -35,12 +35,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, diags, vstack
 
-from aggro.engine.kernel_functions import COSINE, GIVEN, LIMIT, LINEAR, POLY, RBF, SIGMOID, kernel_matrix
-from aggro.learners.kernel.budget import MERGE, OLDEST, RANDOM, RIDGE
-from aggro.learners.kernel.support_set import OUTLIER, WIDE
+from aggro.engine.kernel_functions import (
+    COSINE_KERNEL,
+    GIVEN_MATRIX,
+    LARGEST_POWER,
+    LINEAR_KERNEL,
+    POLY_KERNEL,
+    RBF_KERNEL,
+    SIGMOID_KERNEL,
+    kernel_matrix,
+)
+from aggro.learners.kernel.budget import MERGE, OLDEST, PROJECTION_RIDGE, RANDOM_ONE
+from aggro.learners.kernel.support_set import OUTLIER_TASK, SPARSE_FROM
 
 MOST_SOLVED = 4096  # rows that stay, up to which those that go are projected onto them
-BLOCK = 2**22  # kernel values at a time
+KERNEL_VALUES_AT_ONCE = 2**22  # kernel values at a time
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -70,28 +79,28 @@ class Space:
     @property
     def projects(self) -> bool:
         """Whether functions can be projected."""
-        return self.kind not in (GIVEN, SIGMOID)
+        return self.kind not in (GIVEN_MATRIX, SIGMOID_KERNEL)
 
     def products(self, m: int, X: csr_matrix, Z: csr_matrix) -> np.ndarray:
         """k̃ of every row of X with every row of Z."""
         few: list[Any] = [X, Z]
-        if X.shape[1] <= WIDE:
+        if X.shape[1] <= SPARSE_FROM:
             few = [X.toarray(), Z.toarray()]
         return np.asarray(kernel_matrix(self.kind, self.gammas[m], self.coef0, self.degree, *few) + self.bias)
 
     def of(self, m: int, dot: Any, q: Any, norm: Any) -> np.ndarray:
         """k̃ from x·z, ‖x‖² and ‖z‖²."""
         with np.errstate(over="ignore"):
-            if self.kind == RBF:
+            if self.kind == RBF_KERNEL:
                 k = np.exp(-self.gammas[m] * np.maximum(q + norm - 2.0 * dot, 0.0))
-            elif self.kind == LINEAR:
+            elif self.kind == LINEAR_KERNEL:
                 k = dot
-            elif self.kind == COSINE:
+            elif self.kind == COSINE_KERNEL:
                 k = dot / np.maximum(np.sqrt(q) * np.sqrt(norm), 1e-300)
             else:
                 base = self.gammas[m] * dot + self.coef0
-                k = base**self.degree if self.kind == POLY else np.tanh(base)
-        return np.asarray(np.clip(k, -LIMIT, LIMIT) + self.bias)
+                k = base**self.degree if self.kind == POLY_KERNEL else np.tanh(base)
+        return np.asarray(np.clip(k, -LARGEST_POWER, LARGEST_POWER) + self.bias)
 
     def own(self, norms: np.ndarray) -> np.ndarray:
         """k̃(x, x), by the γ that predicts."""
@@ -112,7 +121,7 @@ def brought_down(held: Held, space: Space, params: Any) -> Held:
         few = merged(held, space, budget)
     else:
         few = held.some(those_that_stay(held, params, budget))
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         total = float(few.last.sum())
         return few._replace(last=few.last / total, means=few.last / total) if total > 0.0 else few
     return projected(held, space, few) if space.projects and budget <= MOST_SOLVED else few
@@ -128,7 +137,7 @@ def those_that_stay(held: Held, params: Any, budget: int) -> np.ndarray:
     n = held.born.shape[0]
     if params.policy == OLDEST:
         return np.arange(n - budget, n)  # rows are in the order in which they came
-    if params.policy == RANDOM:
+    if params.policy == RANDOM_ONE:
         order = np.lexsort((norms_of(held.rows), held.born))  # which does not depend on that of the features
         return np.sort(order[np.random.default_rng(int(params.seed) % 2**63).permutation(n)[:budget]])
     return np.sort(np.argsort(-sizes_of(held), kind="stable")[:budget])
@@ -136,7 +145,7 @@ def those_that_stay(held: Held, params: Any, budget: int) -> np.ndarray:
 
 def projected(held: Held, space: Space, onto: Held) -> Held:
     """The function of the rows that are held, projected onto others; these have a share of it already."""
-    step = max(1, BLOCK // onto.born.shape[0])
+    step = max(1, KERNEL_VALUES_AT_ONCE // onto.born.shape[0])
     last, means = onto.last.copy(), onto.means.copy()
     for m in range(last.shape[2]):
         both = np.concatenate([held.last[:, :, m], held.means[:, :, m]], axis=1)
@@ -144,7 +153,7 @@ def projected(held: Held, space: Space, onto: Held) -> Held:
         part = -K @ np.concatenate([last[:, :, m], means[:, :, m]], axis=1)
         for a in range(0, both.shape[0], step):
             part += space.products(m, onto.rows, held.rows[a : a + step]) @ both[a : a + step]
-        K[np.diag_indices_from(K)] *= 1.0 + RIDGE
+        K[np.diag_indices_from(K)] *= 1.0 + PROJECTION_RIDGE
         more = np.linalg.lstsq(K, part, rcond=None)[0] if _is_singular(K) else np.linalg.solve(K, part)
         if np.isfinite(more).all():
             last[:, :, m] += more[:, : last.shape[1]]
@@ -216,7 +225,7 @@ def partners_of(
     partners, near = np.zeros(small.shape[0], np.int64), np.zeros(small.shape[0])
     free = np.zeros(others.shape[0])  # infinite for those that have a partner
     theirs, nn = flat[others], (flat[others] ** 2).sum(axis=1)
-    step = max(1, BLOCK // (4 * others.shape[0]))
+    step = max(1, KERNEL_VALUES_AT_ONCE // (4 * others.shape[0]))
     for a in range(0, small.shape[0], step):
         mine = small[a : a + step]
         dot = held.rows[mine] @ held.rows[others].T

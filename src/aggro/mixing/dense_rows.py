@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.mixing.parts import Parts, Sight, Value, total
 from aggro.mixing.scaling import moments_of, power_sums
 
@@ -31,5 +31,5 @@ def put_moments(moments: np.ndarray, measured: int, values: Mapping[str, Value])
     first, second = values["moments.first"], values["moments.second"]
     n = first.high.shape[0]
     mean, squares = moments_of(np.full(n, float(measured)), first, second)
-    moments[0, :n] = np.clip(mean, -FAR, FAR)
+    moments[0, :n] = np.clip(mean, -FAR_VALUE, FAR_VALUE)
     moments[1, :n] = squares

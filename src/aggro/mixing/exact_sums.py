@@ -7,10 +7,10 @@ Every float is a whole multiple of a power of two. Numbers are cut into digits o
 
     x = Σ_k d_k 2^(32k),   d_k whole, |d_k| < 2³²,
 
-of which a float has three at most. A sum keeps ``DIGITS`` of them from the largest that came so far, ``top``, and adds
-up whole numbers, which is exact in any order. When a larger number comes, the lowest digits are let go. Those are below
-the lowest that are kept in the end, whatever the order, so what is left is always the same. It is right to 2⁻⁹⁶ of the
-largest number.
+of which a float has three at most. A sum keeps ``SUM_DIGITS`` of them from the largest that came so far, ``top``, and
+adds up whole numbers, which is exact in any order. When a larger number comes, the lowest digits are let go. Those
+are below the lowest that are kept in the end, whatever the order, so what is left is always the same. It is right to
+2⁻⁹⁶ of the largest number.
 
 The value is a pair (high, low) of floats; ``high`` is the nearest float to their sum. A product with a weight is two
 floats, and both are added.
@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-DIGITS = 4
+SUM_DIGITS = 4
 BITS = 32
-NOTHING = -64  # the top of a sum of zeros, below that of any float
+TOP_OF_ZEROS = -64  # the top of a sum of zeros, below that of any float
 SPLITTER = float(2**27 + 1)
-MOST = float(np.finfo(np.float64).max)
+LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 
 
 class ExactSum(NamedTuple):
@@ -51,7 +51,7 @@ class ExactSum(NamedTuple):
     @classmethod
     def nothing(cls, shape: tuple[int, ...]) -> ExactSum:
         """Zeros."""
-        return cls(np.zeros((DIGITS, *shape), np.int64), np.full(shape, NOTHING, np.int16))
+        return cls(np.zeros((SUM_DIGITS, *shape), np.int64), np.full(shape, TOP_OF_ZEROS, np.int16))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,25 +72,25 @@ class ExactSum(NamedTuple):
 
     def _scaled(self, n: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         digits = [*self.digits]
-        for k in range(DIGITS - 1, 0, -1):  # carry, so that each is a float to the last bit
+        for k in range(SUM_DIGITS - 1, 0, -1):  # carry, so that each is a float to the last bit
             carry = digits[k] >> BITS
             digits[k] = digits[k] - (carry << BITS)
             digits[k - 1] = digits[k - 1] + carry
         carry = digits[0] >> BITS
         digits[0] = digits[0] - (carry << BITS)
-        high, low = carry.astype(np.float64) * 2.0 ** (BITS * DIGITS), np.zeros(self.shape)
+        high, low = carry.astype(np.float64) * 2.0 ** (BITS * SUM_DIGITS), np.zeros(self.shape)
         for k, digit in enumerate(digits):
-            high, lost = two_sum(high, digit.astype(np.float64) * 2.0 ** (BITS * (DIGITS - 1 - k)))
+            high, lost = two_sum(high, digit.astype(np.float64) * 2.0 ** (BITS * (SUM_DIGITS - 1 - k)))
             low = low + lost
         high, low = two_sum(high, low)
         if not (np.ndim(n) == 0 and n == 1.0):
             quotient = high / n
             product, lost = two_product(quotient, np.broadcast_to(np.asarray(n, np.float64), quotient.shape))
             high, low = two_sum(quotient, ((high - product) - lost + low) / n)
-        places = BITS * (self.top.astype(np.int64) - (DIGITS - 1))
+        places = BITS * (self.top.astype(np.int64) - (SUM_DIGITS - 1))
         with np.errstate(over="ignore"):
             high, low = np.ldexp(high, places), np.ldexp(low, places)
-        return np.clip(high, -MOST, MOST), low
+        return np.clip(high, -LARGEST_DOUBLE, LARGEST_DOUBLE), low
 
 
 def added(first: ExactSum, *others: ExactSum) -> ExactSum:
@@ -106,19 +106,19 @@ def added(first: ExactSum, *others: ExactSum) -> ExactSum:
 
 def _lowered(total: ExactSum, top: np.ndarray) -> np.ndarray:
     """The digits from ``top`` on, which is not below its own."""
-    down = np.minimum(top - total.top, DIGITS)
+    down = np.minimum(top - total.top, SUM_DIGITS)
     if not down.any():
         return total.digits
-    places = np.arange(DIGITS).reshape(-1, *[1] * down.ndim) - down
+    places = np.arange(SUM_DIGITS).reshape(-1, *[1] * down.ndim) - down
     found = np.take_along_axis(total.digits, np.maximum(places, 0), axis=0)
     return np.where(places >= 0, found, 0)
 
 
 def _digits(mantissa: np.ndarray, exponent: np.ndarray) -> ExactSum:
     """mantissa·2^exponent, ½ ≤ |mantissa| < 1 or 0."""
-    top = np.where(mantissa == 0.0, NOTHING, (exponent - 1) // BITS)
+    top = np.where(mantissa == 0.0, TOP_OF_ZEROS, (exponent - 1) // BITS)
     rest = np.ldexp(mantissa, exponent - BITS * top)  # below 2³²
-    digits = np.zeros((DIGITS, *mantissa.shape), np.int64)
+    digits = np.zeros((SUM_DIGITS, *mantissa.shape), np.int64)
     for k in range(3):
         whole = np.trunc(rest)
         digits[k] = whole

@@ -23,8 +23,16 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import SEEN
-from aggro.learners.first_order.corrections import NEXT, NORM, PERCEPTRON, SCALE, SINCE, SUM, TOP
-from aggro.learners.first_order.hidden_layer import MEASURED, MET, RBF, Hidden, HiddenParams
+from aggro.learners.first_order.corrections import (
+    LARGEST_ENTRY,
+    NEXT_CHECK,
+    PERCEPTRON,
+    ROWS_SINCE,
+    SUM,
+    WEIGHT_NORM,
+    WEIGHT_SCALE,
+)
+from aggro.learners.first_order.hidden_layer import INPUTS_MET, MEASURED_ROWS, RBF_UNITS, Hidden, HiddenParams
 from aggro.learners.first_order.planes import MappedPlane, Plane, PlaneParams, ScaledPlane
 from aggro.mixing.dense_rows import put_moments, take_moments
 from aggro.mixing.maps import common_landmarks, put_map, take_map
@@ -34,7 +42,7 @@ from aggro.mixing.scaling import Units, put_scaling, take_scaling
 from aggro.mixing.seeds import put_seed, take_seed
 from aggro.mixing.start import joined, rows_of, since, start_of
 
-LONGEST = 1e230  # ‖v‖² that a file may hold
+LONGEST_NORMAL = 1e230  # ‖v‖² that a file may hold
 
 # Planes ----------------------------------------------------------------------------------------------------------
 
@@ -53,9 +61,9 @@ def take(state: Any, params: PlaneParams, sight: Sight) -> Parts:
         weights, intercepts = units.raw(sign * W * there, sign * b)
         return {f"plane.{name}": how(weights, axis + columns), f"plane.{name}.b": how(intercepts, columns)}
 
-    scale = state.facts[SCALE]
+    scale = state.facts[WEIGHT_SCALE]
     parts = raw("W", mean, scale * state.W[:met], scale * state.b[0])
-    parts["plane.corrections"] = total(state.facts[NEXT] - 1.0, columns)
+    parts["plane.corrections"] = total(state.facts[NEXT_CHECK] - 1.0, columns)
     if params.average:
         start = start_of(state, params, sight.base, width_of(state))
         rows, began = rows_of(state), rows_of(start)
@@ -72,7 +80,7 @@ def take(state: Any, params: PlaneParams, sight: Sight) -> Parts:
 def mean_iterate(state: Any, met: int) -> tuple[np.ndarray, np.ndarray]:
     """The means of the iterates: weights and intercepts."""
     facts, rows = state.facts, rows_of(state)
-    share, per = facts[SUM] + facts[SCALE] * (rows - facts[SINCE]), 1.0 / max(rows, 1.0)
+    share, per = facts[SUM] + facts[WEIGHT_SCALE] * (rows - facts[ROWS_SINCE]), 1.0 / max(rows, 1.0)
     return (share * state.W[:met] + state.U[:met]) * per, (share * state.b[0] + state.b[1]) * per
 
 
@@ -95,11 +103,11 @@ def put(state: Any, params: PlaneParams, values: Mapping[str, Value], sight: Sig
         both = zip(later, mean_iterate(start, n), strict=True)
         W, b = (joined(part, rows, before[..., :k], rows_of(start)) for part, before in both)
         state.U[:n, :k], state.b[1, :k] = rows * W, rows * b
-        state.facts[SINCE] = rows
-    state.facts[NEXT, :k] = np.clip(1.0 + np.rint(values["plane.corrections"].high), 1.0, 1.0 + rows)
+        state.facts[ROWS_SINCE] = rows
+    state.facts[NEXT_CHECK, :k] = np.clip(1.0 + np.rint(values["plane.corrections"].high), 1.0, 1.0 + rows)
     if params.kind != PERCEPTRON:  # which needs no length
-        squares = np.minimum((state.W**2).sum(axis=0) + state.b[0] ** 2, LONGEST)
-        state.facts[NORM] = state.facts[TOP] = squares
+        squares = np.minimum((state.W**2).sum(axis=0) + state.b[0] ** 2, LONGEST_NORMAL)
+        state.facts[WEIGHT_NORM] = state.facts[LARGEST_ENTRY] = squares
     return state
 
 
@@ -120,7 +128,7 @@ def take_layer(state: Hidden, params: HiddenParams, sight: Sight) -> Parts:
         "layer.constant": mean(state.A[0], "."),
         "layer.order": least(np.where(there, order, np.inf), "f"),
         **take_seed(int(params.seed)),
-        **take_moments(state.moments, int(state.marks[MEASURED]), sight),
+        **take_moments(state.moments, int(state.marks[MEASURED_ROWS]), sight),
     }
 
 
@@ -136,13 +144,13 @@ def put_layer(state: Hidden, params: HiddenParams, values: Mapping[str, Value], 
     by_order = np.lexsort((np.arange(n), order))[: int(there.sum())]
     state.order[by_order] = 1 + np.arange(by_order.shape[0])
     state.A[1 : 1 + n] = values["layer.A"].high
-    state.A[0] = (state.A[1:] ** 2).sum(axis=0) if params.kind == RBF else values["layer.constant"].high
-    state.marks[MET] = by_order.shape[0]
+    state.A[0] = (state.A[1:] ** 2).sum(axis=0) if params.kind == RBF_UNITS else values["layer.constant"].high
+    state.marks[INPUTS_MET] = by_order.shape[0]
     if state.moments.shape[1]:
-        state.marks[MEASURED] = state.tally.rows[SEEN]
-        put_moments(state.moments, int(state.marks[MEASURED]), values)
+        state.marks[MEASURED_ROWS] = state.tally.rows[SEEN]
+        put_moments(state.moments, int(state.marks[MEASURED_ROWS]), values)
     return state
 
 
-PLANE = Mix(take, put)
-MIXES = {Plane: PLANE, ScaledPlane: PLANE, MappedPlane: PLANE, Hidden: Mix(take_layer, put_layer)}
+MERGE_PLANES = Mix(take, put)
+MIXES = {Plane: MERGE_PLANES, ScaledPlane: MERGE_PLANES, MappedPlane: MERGE_PLANES, Hidden: Mix(take_layer, put_layer)}

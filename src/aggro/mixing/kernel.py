@@ -35,23 +35,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.kernel_functions import GIVEN, POLY, RBF, SIGMOID
+from aggro.engine.kernel_functions import GIVEN_MATRIX, POLY_KERNEL, RBF_KERNEL, SIGMOID_KERNEL
 from aggro.engine.limits import HUGE
 from aggro.engine.rule import SEEN
-from aggro.learners.kernel.budget import RIDGE
-from aggro.learners.kernel.centre import CC, CU, UU
+from aggro.learners.kernel.budget import PROJECTION_RIDGE
+from aggro.learners.kernel.centre import CC, CU, MEAN_NORM
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.members import MUCH
 from aggro.learners.kernel.methods import BOGD
 from aggro.learners.kernel.support_set import (
-    CLASSES,
+    CLASSES_TASK,
     COUNT,
     HEAP,
-    NORM,
-    OUTLIER,
+    OUTLIER_TASK,
     PACK,
-    SELF,
-    WIDTH,
+    ROW_NORM,
+    ROW_WIDTH,
+    SELF_KERNEL,
     Support,
     grow_support,
     members_of,
@@ -60,7 +60,7 @@ from aggro.learners.kernel.support_set import (
     support_rows,
 )
 from aggro.learners.kernel.target import unit_and_mean
-from aggro.mixing.budget import BLOCK, Held, Space, brought_down, norms_of
+from aggro.mixing.budget import KERNEL_VALUES_AT_ONCE, Held, Space, brought_down, norms_of
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, most, pooled, total
 from aggro.mixing.radius import put_radius, take_radius
 from aggro.mixing.rows import grouped, keys_of, rows_of, spread_over
@@ -105,7 +105,7 @@ def take(state: Support, params: Any, sight: Sight) -> Parts:
         "kernel.gamma": most(state.gamma, "."),
         "kernel.least_gamma": least(np.where(state.gamma > 0.0, state.gamma, np.inf), "."),
     }
-    if params.kind == GIVEN:
+    if params.kind == GIVEN_MATRIX:
         parts["kernel.own"] = most(table.own, "r", keys=table.keys)
     if params.average and params.budget:
         parts["kernel.means"] = mean(table.means, axes, keys=table.keys)
@@ -132,7 +132,7 @@ def check(state: Support, params: Any) -> None:
             "Models with kernel='precomputed' cannot be combined: they keep numbers of columns, which mean something "
             "else in every matrix. Give the rows, and the kernel as a function of two matrices."
         )
-    if params.kind == GIVEN and (state.inverse.shape[0] or params.task == OUTLIER):
+    if params.kind == GIVEN_MATRIX and (state.inverse.shape[0] or params.task == OUTLIER_TASK):
         raise ValueError(
             "Models with a kernel function of your own can be combined only if nothing needs its values between "
             "support "
@@ -151,7 +151,7 @@ def start_of(state: Support, params: Any, sight: Sight) -> Support | None:
     """The common start, with as many problems as the state."""
     start: Support | None = sight.base
     if start is not None and start.coef.shape[1] != state.coef.shape[1]:
-        start = grow_support(start, params, int(start.marks[WIDTH]), state.tally.classes.shape[0])
+        start = grow_support(start, params, int(start.marks[ROW_WIDTH]), state.tally.classes.shape[0])
     return start
 
 
@@ -161,7 +161,7 @@ def table_of(state: Support, params: Any, sight: Sight) -> Table:
     means, rows = last, float(weight_of_rows(state))
     if params.average and rows:
         means = last - by_row(state, state.late) / rows
-    if params.task == CLASSES and sight.n_classes <= 2:
+    if params.task == CLASSES_TASK and sight.n_classes <= 2:
         # of problems that mirror each other, that of the second class
         sign = -1.0 if sight.flipped else 1.0
         last, means = (sign * part[:, -1:] if part.shape[1] == 1 else sign * part[:, 1:2] for part in (last, means))
@@ -169,12 +169,12 @@ def table_of(state: Support, params: Any, sight: Sight) -> Table:
     last, means = last * unit, means * unit
     count = last.shape[0]
     used = np.flatnonzero(last.any(axis=(1, 2)) | means.any(axis=(1, 2)))
-    keys, place = grouped(keys_of(support_rows(state, int(state.marks[WIDTH]))[used], sight))
+    keys, place = grouped(keys_of(support_rows(state, int(state.marks[ROW_WIDTH]))[used], sight))
     sums = np.zeros((len(keys), 2, *last.shape[1:]))
     np.add.at(sums, place, np.stack([last[used], means[used]], axis=1))
     born, own = np.full(len(keys), np.inf), np.zeros(len(keys))
     np.minimum.at(born, place, state.born[:count][used].astype(np.float64))
-    own[place] = state.norms[:, SELF].reshape(-1)[:count][used]
+    own[place] = state.norms[:, SELF_KERNEL].reshape(-1)[:count][used]
     return Table(keys, sums[:, 0], sums[:, 1], born, own)
 
 
@@ -225,7 +225,7 @@ def put(state: Support, params: Any, values: Mapping[str, Value], sight: Sight) 
 def put_gamma(state: Support, params: Any, values: Mapping[str, Value], sight: Sight) -> None:
     """γ, on which all agree."""
     found, other = values["kernel.gamma"].high, values["kernel.least_gamma"].high
-    if params.gamma == 0.0 and params.kind in (RBF, POLY, SIGMOID):
+    if params.gamma == 0.0 and params.kind in (RBF_KERNEL, POLY_KERNEL, SIGMOID_KERNEL):
         if found[1] and max(sight.n_features, 1) != found[1]:
             raise ValueError(
                 f"gamma='auto' is 1/n_features, and it was 1/{found[1]:.0f} in some models: all of them together have "
@@ -265,8 +265,8 @@ def held_by(state: Support, params: Any, values: Mapping[str, Value], space: Spa
     last, mean_coef = (spread_over(one.keys or (), one.high, keys) * back for one in (found, means))
     order = np.lexsort((np.arange(len(keys)), born.high))  # the keys ascend
     order = order[last[order].any(axis=(1, 2)) | mean_coef[order].any(axis=(1, 2))]
-    rows = rows_of([keys[k] for k in order.tolist()], int(state.marks[WIDTH]))
-    own = values["kernel.own"].high[order] if params.kind == GIVEN else space.own(norms_of(rows))
+    rows = rows_of([keys[k] for k in order.tolist()], int(state.marks[ROW_WIDTH]))
+    own = values["kernel.own"].high[order] if params.kind == GIVEN_MATRIX else space.own(norms_of(rows))
     return Held(rows, last[order], mean_coef[order], born.high[order].astype(np.int64), own)
 
 
@@ -275,7 +275,7 @@ def filled(state: Support, params: Any, held: Held, space: Space) -> Support:
     count = held.born.shape[0]
     packs = max(-(-count // PACK), 1)
     heap = max(held.rows.nnz, state.values.shape[0])
-    width, models = int(state.marks[WIDTH]), state.tally.classes.shape[0]
+    width, models = int(state.marks[ROW_WIDTH]), state.tally.classes.shape[0]
     state = resized(state, params, width, models, packs, heap)
     state.marks[COUNT] = count
     state.born[:count] = held.born
@@ -285,10 +285,10 @@ def filled(state: Support, params: Any, held: Held, space: Space) -> Support:
     put_rows(state, held)
     if state.inverse.shape[0] and count:
         K = space.products(space.member, held.rows, held.rows)
-        K[np.diag_indices_from(K)] *= 1.0 + RIDGE
+        K[np.diag_indices_from(K)] *= 1.0 + PROJECTION_RIDGE
         inverse = np.linalg.inv(K)
         state.inverse[:count, :count] = 0.5 * (inverse + inverse.T)
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         put_centre(state, held, space)
     return state
 
@@ -304,7 +304,7 @@ def put_rows(state: Support, held: Held) -> None:
     """The rows themselves and their norms."""
     count, rows = held.born.shape[0], held.rows
     norms = np.zeros((state.norms.shape[0] * PACK, 2))
-    norms[:count, NORM], norms[:count, SELF] = norms_of(rows), held.own
+    norms[:count, ROW_NORM], norms[:count, SELF_KERNEL] = norms_of(rows), held.own
     state.norms[...] = norms.reshape(-1, PACK, 2).transpose(0, 2, 1)
     if state.spans.shape[0]:
         state.spans[:count, 0], state.spans[:count, 1] = rows.indptr[:-1], np.diff(rows.indptr)
@@ -320,13 +320,13 @@ def put_centre(state: Support, held: Held, space: Space) -> None:
     """‖c‖², ⟨c, u⟩ and ‖u‖², from the kernel of all support vectors with all."""
     c = held.last[:, 0, 0]
     u = (c - held.means[:, 0, 0]) * weight_of_rows(state)
-    sums, step = np.zeros(3), max(1, BLOCK // max(c.shape[0], 1))
+    sums, step = np.zeros(3), max(1, KERNEL_VALUES_AT_ONCE // max(c.shape[0], 1))
     for a in range(0, c.shape[0], step):
         K = space.products(0, held.rows[a : a + step], held.rows)
         here, there = c[a : a + step], u[a : a + step]
         sums += here @ (K @ c), here @ (K @ u), there @ (K @ u)
-    state.centre[[CC, CU, UU]] = max(sums[0], 0.0), sums[1], sums[2]
+    state.centre[[CC, CU, MEAN_NORM]] = max(sums[0], 0.0), sums[1], sums[2]
 
 
-KERNEL = Mix(take, put, check)
-MIXES = {Support: KERNEL}
+MERGE_KERNELS = Mix(take, put, check)
+MIXES = {Support: MERGE_KERNELS}

@@ -27,17 +27,17 @@ import numpy as np
 
 from aggro.engine.rule import SEEN
 from aggro.engine.scaling import N
-from aggro.learners.linear.forgetting import CHOSEN, KEEPS, MEAN, REST, WEIGHTS
+from aggro.learners.linear.forgetting import CHOSEN_MEAN, KEEPS, MEAN_SCALE, SLIDING_REST, WEIGHTS_SCALE
 from aggro.learners.linear.grid import ONE_VS_REST
 from aggro.learners.linear.minibatch import Groups
-from aggro.learners.linear.scaled import BANKS, GRIDS, LINES
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINE_STATES
 from aggro.learners.linear.scaled_minibatch import ScaledGroups
 from aggro.mixing.maps import common_landmarks, put_map, take_map
 from aggro.mixing.parts import Mix, Part, Parts, Sight, Value, mean, pooled, total
 from aggro.mixing.scaling import Units, put_scaling, take_scaling
 from aggro.mixing.start import joined, since, start_of
 
-GROUPS = Groups, ScaledGroups
+GROUP_STATES = Groups, ScaledGroups
 ON_ITS_WAY = 30.0  # τ, rows
 MOST_BEHIND = 2.0
 
@@ -49,7 +49,7 @@ def iterates_weigh(rows: int, late: bool) -> float:
 
 def columns_of(state: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """Weights (features, columns), lags (features, lags, columns), and how many lags."""
-    if isinstance(state, LINES):
+    if isinstance(state, LINE_STATES):
         u = state.u[:, None, None] if state.u.shape[0] else np.zeros((0, 1, 1))
         return state.w[:, None], u, 1
     lags = state.b.shape[0] - 1
@@ -61,8 +61,8 @@ def lag_terms(state: Any, params: Any, lag: int, rows: int) -> tuple[float, floa
     """Of a lag: what it is multiplied by, how much of the mean is there, and whether the mean slides."""
     keep = params.keep if lag == 0 else KEEPS[lag]
     if keep < 1.0:
-        return float(state.scale[2 * lag + MEAN]), 1.0 - float(state.scale[2 * lag + REST]), True
-    late = params.average >= CHOSEN
+        return float(state.scale[2 * lag + MEAN_SCALE]), 1.0 - float(state.scale[2 * lag + SLIDING_REST]), True
+    late = params.average >= CHOSEN_MEAN
     return 1.0 / max(iterates_weigh(rows, late), 1.0), 1.0, False
 
 
@@ -72,7 +72,7 @@ def span_of(params: Any) -> int:
 
 def split_columns(state: Any, params: Any, values: np.ndarray) -> tuple[np.ndarray, str]:
     """The last axis, columns, as classes and members where there are problems of several classes."""
-    if isinstance(state, (*LINES, *GRIDS)) or values.shape[-1] == 1:
+    if isinstance(state, (*LINE_STATES, *GRIDS)) or values.shape[-1] == 1:
         return values, "."
     span = span_of(params)
     return values.reshape(*values.shape[:-1], values.shape[-1] // span, span), "c."
@@ -80,7 +80,7 @@ def split_columns(state: Any, params: Any, values: np.ndarray) -> tuple[np.ndarr
 
 def told_apart(state: Any, params: Any) -> Any:
     """Of mini-batches: the vector that two classes share until a row of a third is learned, as one for each."""
-    alone = not isinstance(state, GROUPS) or params.problem != ONE_VS_REST or state.W.shape[1] == 1
+    alone = not isinstance(state, GROUP_STATES) or params.problem != ONE_VS_REST or state.W.shape[1] == 1
     if alone or state.tally.classes[2] > 0.0:
         return state
     tables = [table.copy() for table in (state.W, state.U, state.b)]
@@ -102,14 +102,14 @@ def iterates_of(state: Any, params: Any, features: int) -> list[Iterate]:
     """The last iterate, and the means there are."""
     rows = int(state.tally.rows[SEEN])
     W, U, lags = columns_of(state)
-    W, b = W[:features] * state.scale[WEIGHTS], state.b[0] * state.scale[WEIGHTS]
+    W, b = W[:features] * state.scale[WEIGHTS_SCALE], state.b[0] * state.scale[WEIGHTS_SCALE]
     found = [Iterate(W, b, float(rows), None)]
     for lag in range(lags if params.average else 0):
         share, there, slides = lag_terms(state, params, lag, rows)
         means, own = (
             (W, b) if not rows else ((W - share * U[:features, lag]) / there, (b - share * state.b[1 + lag]) / there)
         )
-        weight = iterates_weigh(rows, params.average >= CHOSEN)
+        weight = iterates_weigh(rows, params.average >= CHOSEN_MEAN)
         found.append(Iterate(means, own, weight, 1.0 - there if slides else None))
     return found
 
@@ -122,7 +122,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
     landmarks = common_landmarks(state, sight) if mapped else None
     start = told_apart(start_of(state, params, sight.base, max(met, 1) if mapped else width), params)
     units = Units(state, met, params.bias)
-    one_problem = isinstance(state, (*LINES, *GRIDS)) or state.b.shape[1] == 1
+    one_problem = isinstance(state, (*LINE_STATES, *GRIDS)) or state.b.shape[1] == 1
     sign = -1.0 if sight.flipped and one_problem and not params.to_number else 1.0
     parts: Parts = {}
     pairs = zip(iterates_of(state, params, features), iterates_of(start, params, features), strict=True)
@@ -195,7 +195,7 @@ def put(state: Any, params: Any, values: Mapping[str, Value], sight: Sight) -> A
         share, there, slides = lag_terms(state, params, lag, rows)
         if slides:
             share, there = 1.0, 1.0 - float(values[f"linear.{lag + 1}.rest"].high[0])
-            state.scale[2 * lag + REST] = 1.0 - there
+            state.scale[2 * lag + SLIDING_REST] = 1.0 - there
         _fill(U[:, lag], (last - there * means) / share)
         _fill(state.b[1 + lag], (level - there * own) / share)
     if hasattr(state, "suffered"):
@@ -226,5 +226,5 @@ def _fill(array: np.ndarray, values: np.ndarray) -> None:
     array[tuple(slice(0, n) for n in values.shape)] = values
 
 
-LINEAR = Mix(take, put)
-MIXES = dict.fromkeys((*LINES, *GRIDS, *BANKS, *GROUPS), LINEAR)
+MERGE_LINEAR = Mix(take, put)
+MIXES = dict.fromkeys((*LINE_STATES, *GRIDS, *BANKS, *GROUP_STATES), MERGE_LINEAR)

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.engine.rule import SEEN
-from aggro.learners.local.rule import MEASURED, USED, Local, LocalParams
+from aggro.learners.local.rule import PLACES_USED, ROWS_MEASURED, Local, LocalParams
 from aggro.mixing.dense_rows import put_moments, take_moments
 from aggro.mixing.parts import Mix, Parts, Sight, Value, mean, pooled, total
 from aggro.mixing.start import joined, rows_of, since, start_of
@@ -25,8 +25,8 @@ from aggro.mixing.start import joined, rows_of, since, start_of
 
 def places_of(state: Local, sight: Sight) -> int:
     """How many places all states have."""
-    found = 0 if sight.base is None else int(sight.base.marks[USED])
-    if not found and state.marks[USED]:
+    found = 0 if sight.base is None else int(sight.base.marks[PLACES_USED])
+    if not found and state.marks[PLACES_USED]:
         raise ValueError(
             "Local learners can be combined only if they began as one that had its prototypes. Let one model learn "
             "some rows, and begin with copies of it."
@@ -45,7 +45,7 @@ def take(state: Local, params: LocalParams, sight: Sight) -> Parts:
         "local.b": mean(b, ".c"),
         "local.counts": total(counts, "."),
         "local.sums": total(counts[:, None] * state.P[:used, 1 : 1 + n], ".f"),
-        **take_moments(state.moments, int(state.marks[MEASURED]), sight),
+        **take_moments(state.moments, int(state.marks[ROWS_MEASURED]), sight),
     }
     if params.average:
         start = start_of(state, params, sight.base, width_of(state))
@@ -68,22 +68,22 @@ def width_of(state: Local) -> int:
 def put(state: Local, params: LocalParams, values: Mapping[str, Value], sight: Sight) -> Local:
     rows = int(state.tally.rows[SEEN])
     if state.moments.shape[1]:
-        state.marks[MEASURED] = rows
+        state.marks[ROWS_MEASURED] = rows
         put_moments(state.moments, rows, values)
     counts = np.rint(values["local.counts"].high)
     W = values["local.V"].high
     used, classes, n = W.shape[0] - 1, W.shape[1], W.shape[2]
     units = Units(state, params, n)
-    state.marks[USED] = used
+    state.marks[PLACES_USED] = used
     state.counts[:used] = counts
-    state.P[:used, 1 : 1 + n] = np.clip(values["local.sums"].high / counts[:, None], -FAR, FAR)
-    V = np.clip(units.scaled(W, values["local.b"].high), -FAR, FAR)
+    state.P[:used, 1 : 1 + n] = np.clip(values["local.sums"].high / counts[:, None], -FAR_VALUE, FAR_VALUE)
+    V = np.clip(units.scaled(W, values["local.b"].high), -FAR_VALUE, FAR_VALUE)
     state.V[: 1 + used, :classes, : 1 + n] = V
     if params.average:
         later = units.scaled(values["local.mean"].high, values["local.mean.b"].high)
         start = start_of(state, params, sight.base, width_of(state))
         before = mean_iterate(start, used, n)[:, :classes]
-        means = np.clip(joined(later, rows, before, rows_of(start)), -FAR, FAR)
+        means = np.clip(joined(later, rows, before, rows_of(start)), -FAR_VALUE, FAR_VALUE)
         state.U[: 1 + used, :classes, : 1 + n] = rows * (V - means)
     return state
 
@@ -96,7 +96,7 @@ class Units:
         self.centre, self.deviation = np.zeros(n), np.ones(n)
         if state.moments.shape[1]:
             self.centre = state.moments[0, :n]
-            self.deviation = np.sqrt(state.moments[1, :n] / max(int(state.marks[MEASURED]), 1))
+            self.deviation = np.sqrt(state.moments[1, :n] / max(int(state.marks[ROWS_MEASURED]), 1))
 
     def raw(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights and constants. A feature that has not varied counts as 0 in any row."""

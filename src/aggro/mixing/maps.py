@@ -11,14 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import COUNTED, KIND, LANDMARKS, MET, NYSTROEM, SEED, WAIT, FeatureMap
+from aggro.engine.feature_maps.parts import (
+    COUNTED_ROWS,
+    FEATURES_MET,
+    LANDMARKS,
+    MAP_KIND,
+    MAP_SEED,
+    NYSTROEM,
+    ROWS_TO_WAIT,
+    FeatureMap,
+)
 from aggro.mixing.parts import Parts, Sight, Value, least, mean, most, pooled
 from aggro.mixing.seeds import put_seed, take_seed
 
 
 def common_landmarks(state: Any, sight: Sight) -> int | None:
     """How many landmarks all states have; None for a map that has none."""
-    if state.map.facts[KIND] != NYSTROEM:
+    if state.map.facts[MAP_KIND] != NYSTROEM:
         return None
     base = sight.base
     found = 0 if base is None or not hasattr(base, "map") else int(base.map.facts[LANDMARKS])
@@ -41,9 +50,9 @@ def take_map(map_: FeatureMap, sight: Sight, landmarks: int | None) -> Parts:
     count = min(int(map_.facts[LANDMARKS]), landmarks) if landmarks is not None else 0
     there = map_.met[:met].astype(np.float64)
     return {
-        **take_seed(int(map_.facts[SEED])),
-        "map.facts": most(np.array([float(map_.facts[COUNTED]), float(count)]), "."),
-        "map.wait": least(np.array([float(map_.facts[WAIT])]), "."),
+        **take_seed(int(map_.facts[MAP_SEED])),
+        "map.facts": most(np.array([float(map_.facts[COUNTED_ROWS]), float(count)]), "."),
+        "map.wait": least(np.array([float(map_.facts[ROWS_TO_WAIT])]), "."),
         "map.numbers": mean(map_.numbers, "."),
         "map.met": most(there, "f"),
         "map.table": pooled(table, "f.", there[:, None]),
@@ -56,9 +65,9 @@ def put_map(map_: FeatureMap, values: Mapping[str, Value]) -> None:
     """Fill a fresh map."""
     counted, landmarks = values["map.facts"].high
     met = values["map.met"].high.astype(np.int64)
-    map_.facts[SEED] = put_seed(values, "Models with random features can be combined only if these")
-    map_.facts[COUNTED], map_.facts[LANDMARKS] = int(counted), int(landmarks)
-    map_.facts[WAIT], map_.facts[MET] = int(values["map.wait"].high[0]), int(met.sum())
+    map_.facts[MAP_SEED] = put_seed(values, "Models with random features can be combined only if these")
+    map_.facts[COUNTED_ROWS], map_.facts[LANDMARKS] = int(counted), int(landmarks)
+    map_.facts[ROWS_TO_WAIT], map_.facts[FEATURES_MET] = int(values["map.wait"].high[0]), int(met.sum())
     map_.numbers[:] = values["map.numbers"].high
     map_.met[: met.shape[0]] = met
     table = values["map.table"].high

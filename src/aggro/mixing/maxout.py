@@ -42,18 +42,18 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.engine.rule import SEEN
 from aggro.learners.maxout.row import (
-    EPOCH,
+    COLUMNS_MET,
     FROM,
-    MEASURED,
-    MET,
-    MOST_WAITING,
-    NEXT,
+    NEXT_SCORE,
+    NORM_MEASURED,
     OF_LAST,
     OF_MEAN,
-    SINCE,
+    PASS_NUMBER,
+    PENDING_MOVES,
+    ROWS_SINCE_MEAN,
 )
 from aggro.learners.maxout.rule import Maxout, second_mark
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, most, total
@@ -76,15 +76,15 @@ def take(state: Maxout, params: Any, sight: Sight) -> Parts:
         parts["maxout.mean_W"] = mean(means_of_classes(state), "c.")
         parts["maxout.mean_constant"] = mean(means[:1], "..")
         parts["maxout.mean_U"] = mean(means[1 : 1 + met], "f.", there)
-        behind = np.array([float(rows - state.marks[FROM]), float(rows - state.marks[SINCE])])
+        behind = np.array([float(rows - state.marks[FROM]), float(rows - state.marks[ROWS_SINCE_MEAN])])
         parts["maxout.rows"] = mean(behind, ".")
         parts["maxout.shares"] = mean(behind / max(rows, 1), ".")
         parts["maxout.recent"] = mean(state.window[:2], ".")
     order = state.order[:met].astype(np.float64)
     parts["maxout.order"] = least(np.where(order > 0.0, order, np.inf), "f")
-    parts["maxout.epoch"] = most(np.array([float(state.marks[EPOCH])]), ".")
+    parts["maxout.epoch"] = most(np.array([float(state.marks[PASS_NUMBER])]), ".")
     if state.moments.shape[1]:
-        n = np.full(met, float(state.marks[MEASURED]))
+        n = np.full(met, float(state.marks[NORM_MEASURED]))
         first, second = power_sums(n, *state.moments[:2, :met])
         parts |= {"maxout.first": total(first, "f"), "maxout.second": total(second, "f")}
         parts["maxout.had"] = total(state.moments[2:, :met], ".f")
@@ -93,7 +93,7 @@ def take(state: Maxout, params: Any, sight: Sight) -> Parts:
 
 def iterates_of(state: Maxout) -> tuple[np.ndarray, np.ndarray]:
     """The pieces of the last iterate, with the moves that wait, and of the mean; the same where there is none."""
-    moves = state.moves.transpose(1, 0, 2).reshape(MOST_WAITING, -1)
+    moves = state.moves.transpose(1, 0, 2).reshape(PENDING_MOVES, -1)
     last = state.U + state.held @ moves
     if not state.lag.shape[0]:
         return last, last
@@ -109,20 +109,20 @@ def of_marks(state: Maxout, lag: np.ndarray, last: np.ndarray) -> np.ndarray:
     """The mean of the iterates since the first mark."""
     rows = int(state.tally.rows[SEEN])
     n = rows - int(state.marks[FROM])
-    return (lag + (rows - int(state.marks[SINCE])) * last) / n if n > 0 else last
+    return (lag + (rows - int(state.marks[ROWS_SINCE_MEAN])) * last) / n if n > 0 else last
 
 
 def put(state: Maxout, params: Any, values: Mapping[str, Value], sight: Sight) -> Maxout:
     rows, n = int(state.tally.rows[SEEN]), sight.n_features
     put_order(state, values["maxout.order"].high)
-    state.marks[EPOCH] = int(values["maxout.epoch"].high[0]) + 1
+    state.marks[PASS_NUMBER] = int(values["maxout.epoch"].high[0]) + 1
     _fill(state.U, np.vstack([values["maxout.constant"].high, values["maxout.U"].high]))
     _fill(state.W, values["maxout.W"].high)
     if state.moments.shape[1]:
-        state.marks[MEASURED] = rows
+        state.marks[NORM_MEASURED] = rows
         counted = np.full(n, float(rows))
         means, squares = moments_of(counted, values["maxout.first"], values["maxout.second"])
-        state.moments[0, :n], state.moments[1, :n] = np.clip(means, -FAR, FAR), squares
+        state.moments[0, :n], state.moments[1, :n] = np.clip(means, -FAR_VALUE, FAR_VALUE), squares
         state.moments[2:, :n] = np.rint(values["maxout.had"].high)
     if state.lag.shape[0]:
         put_marks(state, params, values)
@@ -134,7 +134,7 @@ def put(state: Maxout, params: Any, values: Mapping[str, Value], sight: Sight) -
 
 def put_mean(state: Maxout, sums: np.ndarray, lag: np.ndarray, last: np.ndarray, found: np.ndarray) -> None:
     """What is kept of a mean."""
-    a, b, rows = int(state.marks[FROM]), int(state.marks[SINCE]), int(state.tally.rows[SEEN])
+    a, b, rows = int(state.marks[FROM]), int(state.marks[ROWS_SINCE_MEAN]), int(state.tally.rows[SEEN])
     mean_of = np.zeros_like(last)
     _fill(mean_of, found)
     sums[...] = (b - a) * mean_of
@@ -146,15 +146,15 @@ def put_order(state: Maxout, first: np.ndarray) -> None:
     order = np.argsort(first, kind="stable")
     order = order[np.isfinite(first[order])]
     state.order[order] = 1 + np.arange(order.shape[0])
-    state.marks[MET] = order.shape[0]
+    state.marks[COLUMNS_MET] = order.shape[0]
 
 
 def put_marks(state: Maxout, params: Any, values: Mapping[str, Value]) -> None:
     """The marks of the average, and when the next is due."""
     rows = int(state.tally.rows[SEEN])
     if not state.window.shape[0]:  # marks are at powers of two
-        state.marks[SINCE] = second_mark(state)
-        state.marks[FROM] = state.marks[SINCE] // 2
+        state.marks[ROWS_SINCE_MEAN] = second_mark(state)
+        state.marks[FROM] = state.marks[ROWS_SINCE_MEAN] // 2
         return
     behind = values["maxout.shares"].high * rows
     if params.half_life > 0.0:
@@ -162,16 +162,16 @@ def put_marks(state: Maxout, params: Any, values: Mapping[str, Value]) -> None:
     since_first, since_second = np.rint(np.maximum(behind, (1.0, 0.0))).astype(np.int64).tolist()
     start = max(rows - since_first, 0)
     second = min(max(rows - since_second, start), rows)
-    state.marks[FROM], state.marks[SINCE] = start, second
+    state.marks[FROM], state.marks[ROWS_SINCE_MEAN] = start, second
     state.window[[OF_LAST, OF_MEAN]] = np.maximum(values["maxout.recent"].high, 0.0)
     grown = float(2 * (second - start) if second else 1)
     limited = min(grown, params.half_life) if params.half_life > 0.0 else grown
-    state.window[NEXT] = second + max(limited, 1.0)
+    state.window[NEXT_SCORE] = second + max(limited, 1.0)
 
 
 def _fill(array: np.ndarray, values: np.ndarray) -> None:
     array[: values.shape[0]] = values
 
 
-MAXOUT = Mix(take, put)
-MIXES = {Maxout: MAXOUT}
+MERGE_MAXOUT = Mix(take, put)
+MIXES = {Maxout: MERGE_MAXOUT}

@@ -21,8 +21,8 @@ import numpy as np
 
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.means.many_classes import Crowd
-from aggro.learners.means.queue import ALL, FILLED, NEXT, Queue
-from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, S0, S1, SCALE, SUMS, Pair, U, V
+from aggro.learners.means.queue import ALL_CLASSES, QUEUE_FILLED, QUEUE_NEXT, Queue
+from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, S0, S1, SCALE_OF_W, SUMS, Pair, U, V
 from aggro.mixing.exact_sums import two_sum
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, pooled, total
 
@@ -38,7 +38,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
         plus, minus, axis, sign = sums, sums.sum(axis=1, keepdims=True) - sums, "c", 1.0
 
     def made(shares: np.ndarray) -> np.ndarray:
-        found: np.ndarray = shares[SCALE] * u + shares[OF_PLUS] * plus + shares[OF_MINUS] * minus
+        found: np.ndarray = shares[SCALE_OF_W] * u + shares[OF_PLUS] * plus + shares[OF_MINUS] * minus
         return sign * found
 
     W = made(state.shares)
@@ -102,7 +102,7 @@ def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
     parts = (
         _with_intercept(mean, "W", W, axis)
         | _with_intercept(mean, "ring", ring, axis + ".")
-        | _with_intercept(total, "all", state.S[ALL, :n], "")
+        | _with_intercept(total, "all", state.S[ALL_CLASSES, :n], "")
         | _with_intercept(total, "sums", state.S[1:, :n], "c")
     )
     if params.average:
@@ -117,9 +117,9 @@ def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
 def _by_age(state: Queue) -> tuple[np.ndarray, np.ndarray]:
     """The rings, newest first, and how many classifiers are in each."""
     size = state.ring.shape[1]
-    newest = (state.places[:, NEXT] - 1) % size
+    newest = (state.places[:, QUEUE_NEXT] - 1) % size
     order = (newest[:, None] - np.arange(size)) % size
-    return np.take_along_axis(state.ring, order[:, :, None], axis=1), state.places[:, FILLED]
+    return np.take_along_axis(state.ring, order[:, :, None], axis=1), state.places[:, QUEUE_FILLED]
 
 
 def _with_intercept(how: Any, name: str, values: np.ndarray, axes: str) -> Parts:
@@ -133,7 +133,7 @@ def put_queue(state: Queue, params: Any, values: Mapping[str, Value], sight: Sig
     W = _joined(values, "W")
     _fill(state.W, W)
     _fill(state.S[1:], _joined(values, "sums"))
-    _fill(state.S[ALL], np.concatenate([values["queue.all.b"].high, values["queue.all"].high]))
+    _fill(state.S[ALL_CLASSES], np.concatenate([values["queue.all.b"].high, values["queue.all"].high]))
     state.counts[0] = np.rint(values["queue.count"].high[0])
     _fill(state.counts[1:], np.rint(values["queue.counts"].high))
     if params.average:
@@ -142,7 +142,7 @@ def put_queue(state: Queue, params: Any, values: Mapping[str, Value], sight: Sig
     size, ring = state.ring.shape[1], _joined(values, "ring")
     for k, filled in enumerate(values["queue.filled"].high.astype(np.int64)):
         _fill(state.ring[k, :filled], ring[k, :filled][::-1])  # the oldest first
-        state.places[k, FILLED], state.places[k, NEXT] = filled, filled % size
+        state.places[k, QUEUE_FILLED], state.places[k, QUEUE_NEXT] = filled, filled % size
         if not params.ages.shape[0]:  # else it is summed at each step
             _sum_up(state, k, filled)
     return state

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
-from aggro.learners.registry import AUTO
+from aggro.learners.registry import VOTES
 from aggro.learners.shared.combined import assembled, blank, settle, with_room
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
@@ -294,7 +294,7 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
 def check_is_one(learner: Any) -> None:
     """Refuse a learner that lets several vote: their states are not one that could be added up."""
     name = type(innermost(learner)).__name__
-    if name in {entry.name for entry in AUTO}:
+    if name in {entry.name for entry in VOTES}:
         raise ValueError(
             f"{name} lets several learners vote, which cannot be merged. Merge models of one of them, such as "
             "PAClassifier."

@@ -25,11 +25,20 @@ import numpy as np
 
 from aggro.learners.multiplicative.ball import SimplexBall
 from aggro.learners.multiplicative.rule import Simplex, Simplexes
-from aggro.learners.multiplicative.weights import LEAST, LEVEL, LOW, NEAR_ZERO, PEAK, REACH, SIGNED, TOTAL
-from aggro.learners.shared.radius import RADIUS, RATE, SPREAD, STEPS
+from aggro.learners.multiplicative.weights import (
+    LEAST_MASS,
+    LOW_PART,
+    MASS_LEVEL,
+    NEAR_ZERO,
+    PEAK,
+    REACH,
+    SIGNED,
+    TOTAL,
+)
+from aggro.learners.shared.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, total
 
-MOST = 1e300
+LARGEST_MASS = 1e300
 
 
 def take(state: Any, params: Any, sight: Sight) -> Parts:
@@ -73,10 +82,10 @@ def follow(theta: np.ndarray, slope: np.ndarray, mass: np.ndarray, norm: np.ndar
     level = top if abs(top) > NEAR_ZERO else 0.0
     up = _exp(t - level)
     down = _exp(-t - level) if signed else np.zeros(t.shape)
-    slope[corner], mass[corner] = up - down, np.maximum(up + down, LEAST)
+    slope[corner], mass[corner] = up - down, np.maximum(up + down, LEAST_MASS)
     masses = mass[corner].tolist()
     z = math.fsum(masses)
-    norm[TOTAL], norm[LOW], norm[LEVEL], norm[PEAK] = z, math.fsum([*masses, -z]), level, z
+    norm[TOTAL], norm[LOW_PART], norm[MASS_LEVEL], norm[PEAK] = z, math.fsum([*masses, -z]), level, z
 
 
 def _exp(t: np.ndarray) -> np.ndarray:
@@ -90,24 +99,24 @@ def _exp(t: np.ndarray) -> np.ndarray:
 
 def take_ball(state: SimplexBall, params: Any, sight: Sight) -> Parts:
     radius = state.radius
-    known = radius[RADIUS] > 0.0
+    known = radius[RADIUS_VALUE] > 0.0
     return take(state, params, sight) | {
-        "ball.radius": mean(np.array([math.log(radius[RADIUS]) if known else 0.0, float(known)]), "."),
-        "ball.steps": total(radius[[STEPS, SPREAD]], "."),
-        "ball.rate": least(np.array([radius[RATE] if radius[STEPS] > 0.0 else np.inf]), "."),
+        "ball.radius": mean(np.array([math.log(radius[RADIUS_VALUE]) if known else 0.0, float(known)]), "."),
+        "ball.steps": total(radius[[RADIUS_STEPS, RADIUS_SPREAD]], "."),
+        "ball.rate": least(np.array([radius[RADIUS_RATE] if radius[RADIUS_STEPS] > 0.0 else np.inf]), "."),
     }
 
 
 def put_ball(state: SimplexBall, params: Any, values: Mapping[str, Value], sight: Sight) -> SimplexBall:
     put(state, params, values, sight)
-    state.square[0] = min(float(state.slope @ state.slope), MOST)
+    state.square[0] = min(float(state.slope @ state.slope), LARGEST_MASS)
     logs, known = values["ball.radius"].high
     rate = float(values["ball.rate"].high[0])
-    state.radius[RADIUS] = math.exp(min(logs / known, 700.0)) if known > 0.0 else 0.0
-    state.radius[[STEPS, SPREAD]] = np.maximum(values["ball.steps"].high, 0.0)
-    state.radius[RATE] = rate if np.isfinite(rate) else 0.0
+    state.radius[RADIUS_VALUE] = math.exp(min(logs / known, 700.0)) if known > 0.0 else 0.0
+    state.radius[[RADIUS_STEPS, RADIUS_SPREAD]] = np.maximum(values["ball.steps"].high, 0.0)
+    state.radius[RADIUS_RATE] = rate if np.isfinite(rate) else 0.0
     return state
 
 
-SIMPLEX = Mix(take, put)
-MIXES = {Simplex: SIMPLEX, Simplexes: SIMPLEX, SimplexBall: Mix(take_ball, put_ball)}
+MERGE_SIMPLEX = Mix(take, put)
+MIXES = {Simplex: MERGE_SIMPLEX, Simplexes: MERGE_SIMPLEX, SimplexBall: Mix(take_ball, put_ball)}

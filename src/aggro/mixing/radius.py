@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from aggro.engine.limits import HUGE, TINY
-from aggro.learners.shared.radius import RADIUS, RATE, SPREAD, STEPS
+from aggro.engine.limits import HUGE, TINY_SCALE
+from aggro.learners.shared.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
 from aggro.mixing.parts import Parts, Value, least, mean, most, total
 
 
@@ -21,12 +21,14 @@ def take_radius(name: str, known: np.ndarray, counts: bool = True) -> Parts:
     if not known.shape[0]:
         return {}
     radius = known if counts else np.zeros(4)
-    begun = radius[RADIUS] > TINY
-    rate = radius[RATE] if begun and radius[STEPS] else np.inf
+    begun = radius[RADIUS_VALUE] > TINY_SCALE
+    rate = radius[RADIUS_RATE] if begun and radius[RADIUS_STEPS] else np.inf
     return {
-        f"{name}.log": mean(np.log(np.clip(radius[RADIUS : RADIUS + 1], TINY, HUGE)), ".", float(begun)),
+        f"{name}.log": mean(
+            np.log(np.clip(radius[RADIUS_VALUE : RADIUS_VALUE + 1], TINY_SCALE, HUGE)), ".", float(begun)
+        ),
         f"{name}.begun": most(np.array([float(begun)]), "."),
-        f"{name}.steps": total(radius[[STEPS, SPREAD]], "."),
+        f"{name}.steps": total(radius[[RADIUS_STEPS, RADIUS_SPREAD]], "."),
         f"{name}.rate": least(np.array([rate]), "."),
     }
 
@@ -35,7 +37,7 @@ def put_radius(name: str, known: np.ndarray, values: Mapping[str, Value]) -> Non
     """Fill a fresh radius."""
     if not known.shape[0] or not values[f"{name}.begun"].high[0]:
         return
-    known[RADIUS] = np.exp(values[f"{name}.log"].high[0])
-    known[[STEPS, SPREAD]] = np.maximum(values[f"{name}.steps"].high, 0.0)
+    known[RADIUS_VALUE] = np.exp(values[f"{name}.log"].high[0])
+    known[[RADIUS_STEPS, RADIUS_SPREAD]] = np.maximum(values[f"{name}.steps"].high, 0.0)
     rate = values[f"{name}.rate"].high[0]
-    known[RATE] = rate if np.isfinite(rate) else 0.0
+    known[RADIUS_RATE] = rate if np.isfinite(rate) else 0.0

@@ -19,7 +19,7 @@ import numpy as np
 
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
-from aggro.encoding.vocabulary import CATEGORY, WORD, Vocabulary
+from aggro.encoding.vocabulary import CATEGORY_KIND, WORD_KIND, Vocabulary
 from aggro.engine.column_moments import Moments
 from aggro.mixing.parts import Parts, Value, total
 from aggro.mixing.scaling import moments_of, power_sums
@@ -120,7 +120,7 @@ def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
     for one in structures:
         for detail in one.details:
             found.setdefault(detail[0], detail)
-    words = [found[key] for key in keys if found[key][1] in (CATEGORY, WORD)]
+    words = [found[key] for key in keys if found[key][1] in (CATEGORY_KIND, WORD_KIND)]
     room = max(0, longest.most - longest.start)
     if len(words) > room:
         raise NewWords(words[:room], longest.start + len(keys), longest.most)

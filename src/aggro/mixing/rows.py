@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from aggro.mixing.parts import Sight
 
-INDEX, VALUE = np.dtype("<i8"), np.dtype("<f8")
+INDEX_DTYPE, VALUE_DTYPE = np.dtype("<i8"), np.dtype("<f8")
 
 
 def keys_of(rows: Any, sight: Sight) -> list[bytes]:
@@ -27,7 +27,7 @@ def keys_of(rows: Any, sight: Sight) -> list[bytes]:
     kept = place >= 0
     number, values, place = number[kept], values[kept], place[kept]
     order = np.lexsort((place, number))
-    places, numbers = place[order].astype(INDEX), values[order].astype(VALUE)
+    places, numbers = place[order].astype(INDEX_DTYPE), values[order].astype(VALUE_DTYPE)
     ends = np.searchsorted(number[order], np.arange(table.shape[0] + 1))
     pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
     return [places[a:b].tobytes() + numbers[a:b].tobytes() for a, b in pairs]
@@ -35,11 +35,15 @@ def keys_of(rows: Any, sight: Sight) -> list[bytes]:
 
 def rows_of(keys: Sequence[bytes], width: int) -> csr_matrix:
     """The rows of these keys."""
-    lengths = [len(key) // (INDEX.itemsize + VALUE.itemsize) for key in keys]
+    lengths = [len(key) // (INDEX_DTYPE.itemsize + VALUE_DTYPE.itemsize) for key in keys]
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    places = b"".join(key[: n * INDEX.itemsize] for key, n in zip(keys, lengths, strict=True))
-    values = b"".join(key[n * INDEX.itemsize :] for key, n in zip(keys, lengths, strict=True))
-    found = np.frombuffer(values, VALUE).astype(np.float64), np.frombuffer(places, INDEX).astype(np.int64), ends
+    places = b"".join(key[: n * INDEX_DTYPE.itemsize] for key, n in zip(keys, lengths, strict=True))
+    values = b"".join(key[n * INDEX_DTYPE.itemsize :] for key, n in zip(keys, lengths, strict=True))
+    found = (
+        np.frombuffer(values, VALUE_DTYPE).astype(np.float64),
+        np.frombuffer(places, INDEX_DTYPE).astype(np.int64),
+        ends,
+    )
     return csr_matrix(found, shape=(len(keys), width))
 
 

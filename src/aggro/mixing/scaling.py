@@ -20,7 +20,21 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import AUTO, DENSE, DIVIDED, FAR, LISTED, MEAN, MODE, NONE, ROWS, SQUARES, UNIT, N, Scaling
+from aggro.engine.scaling import (
+    AUTO_MODE,
+    COLUMN_MEAN,
+    COLUMN_SQUARES,
+    DENSE_COLUMNS,
+    DIVIDED_MODE,
+    LARGEST_SCALED,
+    LISTED_COLUMNS,
+    NO_SCALING,
+    SCALE_MODE,
+    SCALED_ROWS,
+    UNIT_MODE,
+    N,
+    Scaling,
+)
 from aggro.learners.shared.scaled import divisors, unit_of
 from aggro.mixing.exact_sums import two_product, two_sum
 from aggro.mixing.parts import Parts, Sight, Value, total
@@ -51,8 +65,10 @@ def take_scaling(scaling: Scaling, sight: Sight) -> Parts:
     n, mean, squares = scaling.moments[:, : sight.features.shape[0]]
     first, second = power_sums(n, mean, squares)
     parts = {
-        "scaling.rows": total(np.array([float(scaling.facts[ROWS])]), "."),
-        "scaling.left_alone": total(np.array([float(scaling.facts[ROWS] if scaling.facts[MODE] >= UNIT else 0)]), "."),
+        "scaling.rows": total(np.array([float(scaling.facts[SCALED_ROWS])]), "."),
+        "scaling.left_alone": total(
+            np.array([float(scaling.facts[SCALED_ROWS] if scaling.facts[SCALE_MODE] >= UNIT_MODE else 0)]), "."
+        ),
         "scaling.n": total(n, "f"),
         "scaling.first": total(first, "f"),
         "scaling.second": total(second, "f"),
@@ -72,18 +88,18 @@ def put_scaling(scaling: Scaling, values: Mapping[str, Value]) -> None:
     n = np.rint(values["scaling.n"].high)
     mean, squares = moments_of(n, values["scaling.first"], values["scaling.second"])
     m = n.shape[0]
-    scaling.facts[ROWS] = int(values["scaling.rows"].high[0])
+    scaling.facts[SCALED_ROWS] = int(values["scaling.rows"].high[0])
     scaling.moments[N, :m] = n
-    scaling.moments[MEAN, :m] = np.clip(np.where(n > 0.0, mean, 0.0), -FAR, FAR)
-    scaling.moments[SQUARES, :m] = np.where(n > 0.0, squares, 0.0)
-    if scaling.facts[MODE] >= UNIT and values["scaling.left_alone"].high[0] < values["scaling.rows"].high[0]:
-        scaling.facts[MODE] = AUTO if scaling.facts[MODE] == UNIT else DIVIDED
-    if scaling.facts[MODE] == AUTO:  # the features that a quarter of the rows have are listed
-        listed = np.flatnonzero((n > 0.0) & (4.0 * n >= scaling.facts[ROWS]))
+    scaling.moments[COLUMN_MEAN, :m] = np.clip(np.where(n > 0.0, mean, 0.0), -LARGEST_SCALED, LARGEST_SCALED)
+    scaling.moments[COLUMN_SQUARES, :m] = np.where(n > 0.0, squares, 0.0)
+    if scaling.facts[SCALE_MODE] >= UNIT_MODE and values["scaling.left_alone"].high[0] < values["scaling.rows"].high[0]:
+        scaling.facts[SCALE_MODE] = AUTO_MODE if scaling.facts[SCALE_MODE] == UNIT_MODE else DIVIDED_MODE
+    if scaling.facts[SCALE_MODE] == AUTO_MODE:  # the features that a quarter of the rows have are listed
+        listed = np.flatnonzero((n > 0.0) & (4.0 * n >= scaling.facts[SCALED_ROWS]))
         scaling.listed[: listed.shape[0]] = listed
         scaling.places[listed] = 1 + np.arange(listed.shape[0])
-        scaling.facts[LISTED] = listed.shape[0]
-    scaling.facts[DENSE] = 0
+        scaling.facts[LISTED_COLUMNS] = listed.shape[0]
+    scaling.facts[DENSE_COLUMNS] = 0
     if scaling.target.shape[0]:
         count = np.rint(values["scaling.target_n"].high)
         mean, squares = moments_of(count, values["scaling.target_first"], values["scaling.target_second"])
@@ -97,7 +113,7 @@ class Units:
         self.bias = bias
         self.divided: np.ndarray | None = None
         self.unit, self.level = 1.0, 0.0
-        if hasattr(state, "scaling") and state.scaling.facts[MODE] != NONE:
+        if hasattr(state, "scaling") and state.scaling.facts[SCALE_MODE] != NO_SCALING:
             if not hasattr(state, "map"):
                 self.centre, self.divided = divisors(state.scaling, slice(0, features))
             if state.scaling.target.shape[0]:

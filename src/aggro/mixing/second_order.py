@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.learners.second_order.rule import Belief, MappedBelief, ScaledBelief
-from aggro.mixing.exact_sums import MOST, ExactSum, added, two_product
+from aggro.mixing.exact_sums import LARGEST_DOUBLE, ExactSum, added, two_product
 from aggro.mixing.maps import common_landmarks, put_map, take_map
-from aggro.mixing.matrices import TINY, inverse
+from aggro.mixing.matrices import LEAST_VARIANCE, inverse
 from aggro.mixing.parts import Mix, Parts, Sight, Value, pooled, total
 from aggro.mixing.scaling import Units, put_scaling, take_scaling
 from aggro.mixing.start import joined, rows_of, since, start_of
@@ -58,7 +58,7 @@ def known_of(state: Any, features: int, problems: slice, sign: float) -> Known:
     if state.S.shape[2] > 1:
         P = inverse(state.S[problems, :, :n, :n])
         return Known(P, np.einsum("kgij,kgj->kgi", P, W), W, mean, rows)
-    P = 1.0 / np.maximum(state.S[problems, :, 0, :n], TINY)
+    P = 1.0 / np.maximum(state.S[problems, :, 0, :n], LEAST_VARIANCE)
     return Known(P, P * W, W, mean, rows)
 
 
@@ -191,7 +191,7 @@ def _first(values: Any, axes: int, n: int) -> Any:
 
 
 def _finite(values: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.nan_to_num(values, nan=0.0, posinf=MOST, neginf=-MOST)
+    found: np.ndarray = np.nan_to_num(values, nan=0.0, posinf=LARGEST_DOUBLE, neginf=-LARGEST_DOUBLE)
     return found
 
 
@@ -267,5 +267,5 @@ def _summed(terms: Terms) -> np.ndarray:
     return found
 
 
-BELIEF = Mix(take, put)
-MIXES = dict.fromkeys((Belief, ScaledBelief, MappedBelief), BELIEF)
+MERGE_BELIEFS = Mix(take, put)
+MIXES = dict.fromkeys((Belief, ScaledBelief, MappedBelief), MERGE_BELIEFS)

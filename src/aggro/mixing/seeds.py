@@ -11,12 +11,12 @@ import numpy as np
 
 from aggro.mixing.parts import Parts, Value, least, most
 
-HALF = 32
+HALF_BITS = 32
 
 
 def take_seed(seed: int) -> Parts:
     """The parts of a seed."""
-    halves = np.array([float(seed >> HALF), float(seed & (2**HALF - 1))])
+    halves = np.array([float(seed >> HALF_BITS), float(seed & (2**HALF_BITS - 1))])
     return {"seed.least": least(halves, "."), "seed.most": most(halves, ".", -np.inf)}
 
 
@@ -28,4 +28,4 @@ def put_seed(values: Mapping[str, Value], what: str) -> int:
             f"{what} are the same. Give them a random_state, or let one model learn some rows, and begin with copies "
             "of it."
         )
-    return (int(halves[0]) << HALF) + int(halves[1])
+    return (int(halves[0]) << HALF_BITS) + int(halves[1])

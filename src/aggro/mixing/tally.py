@@ -16,11 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.drift import BLOCKS, CHOSEN, COUNTED, DRIFTS, FILLED, KEPT, PLACE, REFERENCE, SPREAD, WATCHED
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Tally
+from aggro.engine.drift import (
+    BLOCK_ROWS,
+    BLOCKS,
+    CHANGES_KEPT,
+    LEAD_SIZE,
+    N_CHANGES,
+    REFERENCE,
+    RING_PLACE,
+    ROWS_COUNTED,
+    SELECTED,
+    WATCHED,
+)
+from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES, Tally
 from aggro.mixing.parts import Parts, Sight, Value, mean, most, total
 
-LINES = 64
+HISTORY_LINES = 64
 
 
 def take_tally(tally: Tally, sight: Sight, began: int) -> Parts:
@@ -32,7 +43,7 @@ def take_tally(tally: Tally, sight: Sight, began: int) -> Parts:
         pairs, curve = pairs.copy(), curve.copy()
         pairs[0], pairs[1] = pairs[1, ::-1, ::-1], 0.0  # only that of the second is counted
         curve[0], curve[1] = curve[1] * (1.0, -1.0, -1.0), curve[0]
-    ring = np.roll(tally.recent, -int(marks[PLACE]), axis=0) if tally.recent.size else tally.recent
+    ring = np.roll(tally.recent, -int(marks[RING_PLACE]), axis=0) if tally.recent.size else tally.recent
     return {
         "tally.counts": total(np.array([rows[SEEN], rows[UPDATES], rows[MISTAKES]], np.float64), "."),
         "tally.loss": total(np.minimum(tally.loss, 1e300), "."),
@@ -40,20 +51,20 @@ def take_tally(tally: Tally, sight: Sight, began: int) -> Parts:
         "tally.classes": total(classes, "c" if has_classes else "."),
         "tally.pairs": total(np.minimum(pairs, 1e300), "c.." if has_classes else "..."),
         "tally.curve": mean(curve, "c." if has_classes else ".."),
-        "tally.blocks": total(np.array([float(marks[COUNTED] - marks[FILLED])]), "."),
+        "tally.blocks": total(np.array([float(marks[ROWS_COUNTED] - marks[BLOCK_ROWS])]), "."),
         "tally.recent": mean(np.minimum(ring, 1e300), ".."),
-        "tally.spread": mean(np.minimum(sums[[SPREAD, REFERENCE]], 1e300), "."),
-        "tally.chosen": most(np.array([float(marks[CHOSEN])]), "."),
+        "tally.spread": mean(np.minimum(sums[[LEAD_SIZE, REFERENCE]], 1e300), "."),
+        "tally.chosen": most(np.array([float(marks[SELECTED])]), "."),
     }
 
 
 def _beside(tally: Tally, began: int) -> np.ndarray:
     """Rows, losses and mistakes since the start, when 1, 2, 4, … rows had been seen, or all, if these were fewer."""
-    marks = int(tally.rows[MARKS])
+    marks = int(tally.rows[HISTORY_MARKS])
     end = np.array([tally.rows[SEEN], min(float(tally.loss[0]), 1e300), tally.rows[MISTAKES]], np.float64)
-    lines = np.tile(end, (LINES, 1))
+    lines = np.tile(end, (HISTORY_LINES, 1))
     lines[:marks] = np.minimum(tally.history[:marks], 1e300)
-    powers = 2.0 ** np.arange(LINES)
+    powers = 2.0 ** np.arange(HISTORY_LINES)
     lines[powers < began] = 0.0  # before the start: of no use
     return lines
 
@@ -62,7 +73,7 @@ def put_tally(tally: Tally, values: Mapping[str, Value], base: Tally, live: int)
     """Fill a fresh tally of so many classes; ``base`` is that of the common start."""
     seen, updates, mistakes = np.rint(values["tally.counts"].high).astype(np.int64)
     rows = np.array([seen, updates, min(mistakes, seen), live, int(seen).bit_length()], np.int64)
-    tally.rows[[SEEN, UPDATES, MISTAKES, LIVE, MARKS]] = rows
+    tally.rows[[SEEN, UPDATES, MISTAKES, LIVE, HISTORY_MARKS]] = rows
     tally.loss[:] = values["tally.loss"].high
     history = _history(values["tally.history"].high, base, rows, float(tally.loss[0]))
     tally.history[: history.shape[0]] = history
@@ -71,14 +82,14 @@ def put_tally(tally: Tally, values: Mapping[str, Value], base: Tally, live: int)
     _fill(tally.curve, values["tally.curve"].high)
     ring = np.maximum(values["tally.recent"].high, 0.0)
     tally.recent[: ring.shape[0]] = ring[:BLOCKS]
-    tally.sums[[SPREAD, REFERENCE]] = np.maximum(values["tally.spread"].high, 0.0)
+    tally.sums[[LEAD_SIZE, REFERENCE]] = np.maximum(values["tally.spread"].high, 0.0)
     if base.classes.shape[0] == 1:
         tally.sums[WATCHED] = 0.0  # of blocks that were not full, and are left out
     # A block that the start had begun is finished in every copy, and so may count several times.
-    tally.marks[COUNTED] = min(max(0, int(values["tally.blocks"].high[0])), int(seen))
-    tally.marks[CHOSEN] = int(values["tally.chosen"].high[0])
+    tally.marks[ROWS_COUNTED] = min(max(0, int(values["tally.blocks"].high[0])), int(seen))
+    tally.marks[SELECTED] = int(values["tally.chosen"].high[0])
     if base.marks.size:
-        tally.marks[DRIFTS : DRIFTS + 1 + KEPT] = base.marks[DRIFTS : DRIFTS + 1 + KEPT]
+        tally.marks[N_CHANGES : N_CHANGES + 1 + CHANGES_KEPT] = base.marks[N_CHANGES : N_CHANGES + 1 + CHANGES_KEPT]
 
 
 def _fill(array: np.ndarray, values: np.ndarray) -> None:
@@ -89,14 +100,14 @@ def _fill(array: np.ndarray, values: np.ndarray) -> None:
 
 def _history(beside: np.ndarray, base: Tally, rows: Any, loss: float) -> np.ndarray:
     """The lines at powers of two of all rows: those of the start, and then between those of partitions side by side."""
-    seen, marks, known = int(rows[SEEN]), int(rows[MARKS]), int(base.rows[MARKS])
+    seen, marks, known = int(rows[SEEN]), int(rows[HISTORY_MARKS]), int(base.rows[HISTORY_MARKS])
     lines = np.zeros((marks, 3))
     lines[:, 0] = 2.0 ** np.arange(marks)
     lines[:known] = base.history[:known]
     points = np.vstack(
         [
             [base.rows[SEEN], min(float(base.loss[0]), 1e300), base.rows[MISTAKES]],
-            beside[2.0 ** np.arange(LINES) > base.rows[SEEN]],
+            beside[2.0 ** np.arange(HISTORY_LINES) > base.rows[SEEN]],
             [seen, loss, rows[MISTAKES]],
         ]
     )

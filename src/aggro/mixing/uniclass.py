@@ -20,10 +20,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from aggro.engine.limits import HUGE, MOST, TINY
+from aggro.engine.limits import HUGE, MOST_FLOAT, TINY_SCALE
 from aggro.engine.rule import SEEN
-from aggro.learners.uniclass.centre import SHARE, SINCE, TOP, UU, WU, WW
-from aggro.learners.uniclass.metric import KNOWN, LEAST_SHRINKAGE, MET, NEXT, WEIGHT, is_scaled, together
+from aggro.learners.uniclass.centre import LARGEST_PART, SHARE_OF_W, UPDATES_SINCE, UU_PRODUCT, WU_PRODUCT, WW_PRODUCT
+from aggro.learners.uniclass.metric import (
+    LEAST_SHRINKAGE,
+    METRIC_KNOWN,
+    METRIC_MET,
+    METRIC_NEXT,
+    METRIC_WEIGHT,
+    is_scaled,
+    together,
+)
 from aggro.learners.uniclass.rule import Ball, predicting
 from aggro.mixing.parts import Mix, Parts, Sight, Value, mean, most, pooled, total
 from aggro.mixing.radius import put_radius, take_radius
@@ -46,11 +54,11 @@ def take(state: Ball, params: Any, sight: Sight) -> Parts:
 
 def take_metric(state: Ball, params: Any, sight: Sight) -> Parts:
     """The sums that the metric is found from."""
-    met, top = sight.features.shape[0], int(state.sums[MET])
+    met, top = sight.features.shape[0], int(state.sums[METRIC_MET])
     squares, few = np.zeros(met), min(met, state.columns.shape[1])
     squares[:few] = state.columns[0, :few]
     parts = {
-        "ball.weight": total(state.sums[WEIGHT : WEIGHT + 1], "."),
+        "ball.weight": total(state.sums[METRIC_WEIGHT : METRIC_WEIGHT + 1], "."),
         "ball.met": most(np.array([sight.features[:top].max(initial=-1) + 1.0]), "."),
         "ball.squares": total(squares, "f"),
     }
@@ -72,12 +80,12 @@ def scatter_of(state: Ball, sight: Sight, limit: int) -> np.ndarray:
 
 def put(state: Ball, params: Any, values: Mapping[str, Value], sight: Sight) -> Ball:
     n, rows = sight.n_features, int(state.tally.rows[SEEN])
-    centre = np.clip(values["ball.centre"].high, -MOST / 4.0, MOST / 4.0)
+    centre = np.clip(values["ball.centre"].high, -MOST_FLOAT / 4.0, MOST_FLOAT / 4.0)
     state.w[:n] = centre
     if params.average:
         with np.errstate(over="ignore"):
             lag = (centre - values["ball.mean"].high) * rows
-        state.u[:n] = np.where(np.abs(lag) <= MOST / 2.0, lag, 0.0)
+        state.u[:n] = np.where(np.abs(lag) <= MOST_FLOAT / 2.0, lag, 0.0)
     put_facts(state)
     if state.sums.shape[0]:
         put_metric(state, values)
@@ -94,20 +102,27 @@ def put_facts(state: Ball) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         ww, wu, uu = w @ w, w @ u if u.shape[0] else 0.0, u @ u
     if not ww + uu < HUGE:
-        ww, wu, uu = MOST, 0.0, MOST
-    state.facts[[SHARE, WW, WU, UU, TOP, SINCE]] = 0.0, ww, wu, uu, used.max(initial=-1) + 1, 0.0
+        ww, wu, uu = MOST_FLOAT, 0.0, MOST_FLOAT
+    state.facts[[SHARE_OF_W, WW_PRODUCT, WU_PRODUCT, UU_PRODUCT, LARGEST_PART, UPDATES_SINCE]] = (
+        0.0,
+        ww,
+        wu,
+        uu,
+        used.max(initial=-1) + 1,
+        0.0,
+    )
 
 
 def put_metric(state: Ball, values: Mapping[str, Value]) -> None:
     """σ and L⁻¹, from the sums of all."""
     rows, weight, met = int(state.tally.rows[SEEN]), float(values["ball.weight"].high[0]), values["ball.met"].high[0]
-    state.sums[[WEIGHT, MET]] = max(weight, 0.0), met
+    state.sums[[METRIC_WEIGHT, METRIC_MET]] = max(weight, 0.0), met
     if not weight > 0.0:
         return
-    state.sums[[KNOWN, NEXT]] = weight, rows + rows // 4 + 1
+    state.sums[[METRIC_KNOWN, METRIC_NEXT]] = weight, rows + rows // 4 + 1
     squares = np.maximum(values["ball.squares"].high, 0.0)[: state.columns.shape[1]]
     deviations = np.sqrt(squares / weight)
-    varied = deviations > TINY
+    varied = deviations > TINY_SCALE
     state.columns[0, : squares.shape[0]] = squares
     state.columns[1, : squares.shape[0]] = np.where(varied, 1.0 / np.where(varied, deviations, 1.0), 0.0)
     p = int(met)
@@ -133,5 +148,5 @@ def whitener_of(scatter: np.ndarray, scales: np.ndarray, share: float) -> np.nda
     return np.asarray(solve_triangular(np.triu(U), np.eye(n)))
 
 
-BALL = Mix(take, put)
-MIXES = {Ball: BALL}
+MERGE_BALLS = Mix(take, put)
+MIXES = {Ball: MERGE_BALLS}

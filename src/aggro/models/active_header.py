@@ -12,21 +12,33 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED
-from aggro.engine.gate import ASKED, DELTA, LAST, LIMIT, OPEN, PASSED, SURPLUS, WEIGHT, WRONG, all_counts, all_sums
+from aggro.engine.fields import LARGEST_COUNT
+from aggro.engine.gate import (
+    ASKED,
+    GATE_DELTA,
+    GATE_MISTAKES,
+    GATE_WEIGHT,
+    LARGEST_SURPLUS,
+    LAST_QUERY,
+    OPEN,
+    PASSED,
+    SURPLUS,
+    all_counts,
+    all_sums,
+)
 from aggro.engine.rule import SEEN
 from aggro.learners.active.learner import ActiveLearner
-from aggro.learners.active.replay import COUNTERS, Kept, Row
+from aggro.learners.active.replay import REPLAYED_COUNTERS, Kept, Row
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.inside import constraints_of, least_value, model_of, parameters_of
 from aggro.models.codec import decode, encode
 from aggro.models.container import Container
 from aggro.models.errors import Flaw
 
-LARGEST = sys.float_info.max
-KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
+LARGEST_NUMBER = sys.float_info.max
+ACTIVE_KEYS = {"parameters", "seed", "counts", "sums", "waiting", "gone"}
 REPLAY = {"on", "room", "built", "seen", "extra"}
-ROWS: dict[str, np.dtype[Any]] = {  # of the kept rows; ``dense`` says which are values in order
+ROW_ARRAYS: dict[str, np.dtype[Any]] = {  # of the kept rows; ``dense`` says which are values in order
     "replay.dense": np.dtype(np.uint8),
     "replay.ends": np.dtype(np.int64),
     "replay.indices": np.dtype(np.uint32),
@@ -74,7 +86,7 @@ def rows_of(active: ActiveLearner) -> dict[str, np.ndarray]:
         kept.codes,
         kept.weights,
     )
-    return {name: np.asarray(array, kind) for (name, kind), array in zip(ROWS.items(), arrays, strict=True)}
+    return {name: np.asarray(array, kind) for (name, kind), array in zip(ROW_ARRAYS.items(), arrays, strict=True)}
 
 
 def _row(x: Any) -> Any:
@@ -86,7 +98,7 @@ def _row(x: Any) -> Any:
 
 def revived(inner: Any, part: Any, container: Container, shell: bool) -> ActiveLearner:
     """The active learner around a learner from a file."""
-    if set(part) - {"replay"} != KEYS or not isinstance(part["parameters"], dict):
+    if set(part) - {"replay"} != ACTIVE_KEYS or not isinstance(part["parameters"], dict):
         raise Flaw("what it says of its questions is not whole")
     kind = import_module("aggro.estimators").ActiveLearner if shell else ActiveLearner
     parameters = {name: decode(value) for name, value in part["parameters"].items()}
@@ -116,12 +128,16 @@ def _kept(part: Any, container: Container, inner: Any) -> Kept:
     kept = Kept(_whole(part["room"], 2**30), part["on"])
     kept.built, kept.seen = _whole(part["built"]), _whole(part["seen"])
     extra, counted = part["extra"], model.state.tally.rows
-    if not isinstance(extra, list) or len(extra) != 3 or not all(type(n) is int and abs(n) <= COUNTED for n in extra):
+    if (
+        not isinstance(extra, list)
+        or len(extra) != 3
+        or not all(type(n) is int and abs(n) <= LARGEST_COUNT for n in extra)
+    ):
         raise Flaw("what it says of its kept rows is not whole")
     kept.extra[:] = extra
-    if (kept.extra > counted[COUNTERS]).any() or (kept.on and kept.seen != counted[SEEN]):
+    if (kept.extra > counted[REPLAYED_COUNTERS]).any() or (kept.on and kept.seen != counted[SEEN]):
         raise Flaw("its counters do not fit its kept rows")
-    dense, ends, indices, data, codes, weights = (_read(container, name, kind) for name, kind in ROWS.items())
+    dense, ends, indices, data, codes, weights = (_read(container, name, kind) for name, kind in ROW_ARRAYS.items())
     n = dense.shape[0]
     if any(array.shape[0] != n for array in (ends, codes, weights)) or n > kept.room or (n and not kept.on):
         raise Flaw("its kept rows are not whole")
@@ -159,7 +175,7 @@ def _read(container: Container, name: str, kind: np.dtype) -> np.ndarray:
     return container.read(name)
 
 
-def _whole(value: Any, most: int = COUNTED) -> int:
+def _whole(value: Any, most: int = LARGEST_COUNT) -> int:
     if type(value) is not int or not 0 <= value <= most:
         raise Flaw(f"what it says of its questions cannot be {str(value)[:60]}")
     return value
@@ -176,10 +192,10 @@ def _restore(gate: Any, part: Any) -> None:
     if not good or not all(isinstance(value, int | float) and -1e300 < value < 1e300 for value in sums):
         raise Flaw("its sums over questions cannot be")
     gate.sums[:] = all_sums(sums)
-    if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > LIMIT:
+    if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > LARGEST_SURPLUS:
         raise Flaw("its sums over questions cannot be")
-    begun = gate.sums[DELTA] > 0.0 or gate.target > 0.0
-    if not begun or gate.sums[LAST] > 1.0 or gate.sums[WRONG] > gate.sums[WEIGHT]:
+    begun = gate.sums[GATE_DELTA] > 0.0 or gate.target > 0.0
+    if not begun or gate.sums[LAST_QUERY] > 1.0 or gate.sums[GATE_MISTAKES] > gate.sums[GATE_WEIGHT]:
         raise Flaw("its sums over questions cannot be")
 
 
@@ -205,7 +221,9 @@ def _as_row(x: Any) -> Any:
     """A row as it was asked about: numbers by name, in order, or as (indices, values)."""
     values = x.values() if isinstance(x, dict) else x[-1] if isinstance(x, tuple) and len(x) == 2 else x
     good = isinstance(x, dict) or isinstance(values, list)
-    if not good or not all(isinstance(value, int | float) and -LARGEST <= value <= LARGEST for value in values):
+    if not good or not all(
+        isinstance(value, int | float) and -LARGEST_NUMBER <= value <= LARGEST_NUMBER for value in values
+    ):
         raise Flaw(f"a question that waits is about {str(x)[:60]}, which is no row of numbers")
     if isinstance(x, dict):
         return x

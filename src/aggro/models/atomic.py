@@ -35,9 +35,9 @@ else:
         fcntl.flock(fd, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-START, END = ".aggro-", ".tmp"
-ATTEMPTS, PAUSE = 20, 0.01  # seconds, to hold a file
-ADVICE = {
+TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".aggro-", ".tmp"
+HOLD_ATTEMPTS, HOLD_PAUSE = 20, 0.01  # seconds, to hold a file
+WRITE_ADVICE = {
     errno.ENOSPC: "Free some space, or save elsewhere",
     errno.EDQUOT: "Free some space, or save elsewhere",
     errno.EFBIG: "Raise the limit on the size of files (ulimit -f), or save elsewhere",
@@ -62,7 +62,7 @@ def holding(path: str) -> Iterator[None]:
     """
     target = os.path.realpath(path)
     mark = hashlib.sha256(os.fsencode(os.path.basename(target))).hexdigest()[:16]
-    name = os.path.join(os.path.dirname(target), f"{START}{mark}{END}")
+    name = os.path.join(os.path.dirname(target), f"{TEMPORARY_PREFIX}{mark}{TEMPORARY_SUFFIX}")
     fd = _mark(name)
     try:
         yield
@@ -77,13 +77,13 @@ def _mark(name: str) -> int | None:
     """An open file of this name with a lock on it; None where there are no locks."""
     if sys.platform == "win32":
         return None
-    for _ in range(ATTEMPTS):
+    for _ in range(HOLD_ATTEMPTS):
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             lock(fd, wait=False)
         except BlockingIOError:  # for a moment, it may be one that sweeps or that is about to let go
             os.close(fd)
-            time.sleep(PAUSE)
+            time.sleep(HOLD_PAUSE)
             continue
         except OSError:  # a disk without locks
             with contextlib.suppress(OSError):
@@ -146,7 +146,7 @@ def check_place(path: str, what: str = "the model") -> None:
 
 
 def _told(error: OSError, path: str, what: str) -> OSError:
-    advice = ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
+    advice = WRITE_ADVICE.get(error.errno or 0, "Try again, or save elsewhere")
     said = f"Could not save {what}: {error.strerror or error}. {advice}; what was there before is unchanged"
     return OSError(error.errno or errno.EIO, said, path)
 
@@ -166,7 +166,7 @@ def _mode_of(target: str) -> int | None:
 
 def _create(folder: str) -> tuple[int, str]:
     while True:
-        name = os.path.join(folder, f"{START}{token_hex(8)}{END}")
+        name = os.path.join(folder, f"{TEMPORARY_PREFIX}{token_hex(8)}{TEMPORARY_SUFFIX}")
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with contextlib.suppress(OSError):  # without locks nothing is swept, and all else is as it should be
             lock(fd, wait=True)
@@ -180,7 +180,9 @@ def _sweep(folder: str) -> None:
     if sys.platform == "win32":
         return
     try:
-        left = [name for name in os.listdir(folder) if name.startswith(START) and name.endswith(END)]
+        left = [
+            name for name in os.listdir(folder) if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
+        ]
     except OSError:  # a folder that may be written to and not be read
         return
     for name in (os.path.join(folder, name) for name in left):

@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.files import fresh_candidates, vote_model
-from aggro.learners.auto.hinges import ROWS, WIDEST, Hinges
+from aggro.learners.auto.hinges import QUINTILE_ROWS, WIDEST_ROW, Hinges
 from aggro.learners.auto.slopes import Slopes
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.inside import model_of, parameters_of
@@ -22,8 +22,8 @@ from aggro.models.container import Container, Spec
 from aggro.models.errors import Flaw
 from aggro.models.header import Header
 
-PREFIX = "candidates."
-KEYS = {"estimators", "learners", "hinges", "slopes", "held_out"}
+CANDIDATES_PREFIX = "candidates."
+CANDIDATE_KEYS = {"estimators", "learners", "hinges", "slopes", "held_out"}
 Described = Callable[[Any, Any, dict[str, Any]], tuple[Header, dict[str, np.ndarray]]]
 OF_SLOPES = ("centres", "factors")
 ARRAYS = {"first": (np.dtype(np.float64), 2), "columns": (np.dtype(np.int64), 1), "knots": (np.dtype(np.float64), 1)}
@@ -63,15 +63,15 @@ def candidates_of(
         if model is not None:
             described_header, found = described(candidate.learner, model.parts(), parameters_of(candidate.learner))
             header = loads(described_header.text(), "the header of a candidate")
-            arrays |= {f"{PREFIX}{k}.{name}": array for name, array in found.items()}
+            arrays |= {f"{CANDIDATES_PREFIX}{k}.{name}": array for name, array in found.items()}
         part["learners"].append(header)
         part["held_out"].append(candidate.held_out and list(candidate.held_out))
         part["hinges"].append(None if hinges is None else {"settled": hinges.settled, "width": hinges.width})
         if hinges is not None:
-            arrays |= {f"{PREFIX}{k}.hinges.{name}": getattr(hinges, name) for name in ARRAYS}
+            arrays |= {f"{CANDIDATES_PREFIX}{k}.hinges.{name}": getattr(hinges, name) for name in ARRAYS}
         part["slopes"].append(candidate.slopes is not None)
         if candidate.slopes is not None:
-            arrays |= {f"{PREFIX}{k}.slopes.{name}": getattr(candidate.slopes, name) for name in OF_SLOPES}
+            arrays |= {f"{CANDIDATES_PREFIX}{k}.slopes.{name}": getattr(candidate.slopes, name) for name in OF_SLOPES}
     return part, arrays
 
 
@@ -85,7 +85,7 @@ def encoded(value: Any, name: str) -> Any:
 
 def estimators_in(part: Any, make: Callable[[Entry, dict[str, Any]], Any]) -> list[Any] | None:
     """The parameter ``estimators`` in a file; ``make`` makes a learner of an entry and parameters."""
-    if not isinstance(part, dict) or set(part) != KEYS:
+    if not isinstance(part, dict) or set(part) != CANDIDATE_KEYS:
         raise Flaw("what it says of its candidates is not whole")
     if part["estimators"] is None:
         return None
@@ -112,7 +112,7 @@ def model_with(
         raise Flaw(f"it has {len(candidates)} candidates, and describes others")
     for k, (candidate, inner, hinges, slopes, held_out) in enumerate(zip(candidates, *lists, strict=True)):
         candidate.held_out = held_out_in(held_out)
-        inside = Inside(container, f"{PREFIX}{k}.")
+        inside = Inside(container, f"{CANDIDATES_PREFIX}{k}.")
         if (hinges is None) != (candidate.hinges is None):
             raise Flaw("the hinges of a candidate are not whole")
         if candidate.hinges is not None:
@@ -149,7 +149,7 @@ def whole(found: Any, candidate: Candidate, labels: Any) -> Any:
 def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
     """Give the hinges of a candidate what a file says of them."""
     good = isinstance(part, dict) and set(part) == {"settled", "width"} and type(part["settled"]) is bool
-    if not good or type(part["width"]) is not int or not 0 <= part["width"] <= WIDEST:
+    if not good or type(part["width"]) is not int or not 0 <= part["width"] <= WIDEST_ROW:
         raise Flaw("the hinges of a candidate are not whole")
     for name, (kind, sides) in ARRAYS.items():
         spec = inside.specs.get(f"hinges.{name}")
@@ -160,7 +160,13 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
     columns, first = hinges.columns, hinges.first
     fits = columns.shape == hinges.knots.shape and np.isfinite(hinges.knots).all() and np.isfinite(first).all()
     in_range = not columns.shape[0] or (columns.min() >= 0 and columns.max() < hinges.width)
-    if not fits or not in_range or first.shape[0] >= ROWS or first.shape[1] > WIDEST or (hinges.settled and first.size):
+    if (
+        not fits
+        or not in_range
+        or first.shape[0] >= QUINTILE_ROWS
+        or first.shape[1] > WIDEST_ROW
+        or (hinges.settled and first.size)
+    ):
         raise Flaw("the hinges of a candidate are not whole")
 
 
@@ -174,7 +180,7 @@ def slopes_in(candidate: Candidate, part: Any, inside: Inside) -> Slopes:
         if not isinstance(spec, Spec) or spec.dtype != np.dtype(np.float64) or len(spec.shape) != 1:
             raise wrong
     centres, factors = (inside.read(f"slopes.{name}") for name in OF_SLOPES)
-    good = 1 < centres.shape[0] <= WIDEST and centres.shape == factors.shape
+    good = 1 < centres.shape[0] <= WIDEST_ROW and centres.shape == factors.shape
     if not good or not np.isfinite(centres).all() or not np.isfinite(factors).all() or (factors < 0.0).any():
         raise wrong
     return Slopes(centres, factors)

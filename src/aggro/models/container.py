@@ -28,16 +28,16 @@ from aggro.models.errors import WRONG_FILE, Flaw, blaming
 
 Path = str | bytes | os.PathLike[Any]
 
-KEY = "aggro"
+HEADER_KEY = "aggro"
 MAX_HEADER = 100_000_000  # the limit of the safetensors format
-MAGIC = b'{"__metadata__":{"sha256":"'
+CONTAINER_MAGIC = b'{"__metadata__":{"sha256":"'
 BLANK = b"0" * 64
-BLOCK = 1 << 20
-DTYPES = {
+COPY_BYTES = 1 << 20
+DTYPE_CODES = {
     "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
-CODES = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
+CODE_OF_DTYPE = {np.dtype(dtype): code for code, dtype in DTYPE_CODES.items()}
 
 
 class Spec(NamedTuple):
@@ -62,12 +62,12 @@ def _bytes_of(array: np.ndarray) -> memoryview:
 def write(file: BinaryIO, text: str, arrays: Mapping[str, np.ndarray]) -> None:
     """Write a header and named arrays."""
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))  # so that each begins at a whole item
-    table: dict[str, Any] = {"__metadata__": {"sha256": BLANK.decode(), KEY: text}}
+    table: dict[str, Any] = {"__metadata__": {"sha256": BLANK.decode(), HEADER_KEY: text}}
     end = 0
     for name in order:
         array = arrays[name]
         start, end = end, end + array.nbytes
-        table[name] = {"dtype": CODES[array.dtype], "shape": list(array.shape), "data_offsets": [start, end]}
+        table[name] = {"dtype": CODE_OF_DTYPE[array.dtype], "shape": list(array.shape), "data_offsets": [start, end]}
     # Not sorted: the metadata stands first, which puts the checksum where it is looked for.
     raw = json.dumps(table, separators=(",", ":")).encode()
     raw += b" " * (-len(raw) % 8)
@@ -77,7 +77,7 @@ def write(file: BinaryIO, text: str, arrays: Mapping[str, np.ndarray]) -> None:
     digest = hashlib.sha256(size + raw)
     for name in order:
         digest.update(_bytes_of(arrays[name]))
-    file.write(size + MAGIC + digest.hexdigest().encode() + raw[len(MAGIC) + len(BLANK) :])
+    file.write(size + CONTAINER_MAGIC + digest.hexdigest().encode() + raw[len(CONTAINER_MAGIC) + len(BLANK) :])
     for name in order:
         file.write(_bytes_of(arrays[name]))
 
@@ -101,11 +101,11 @@ class Container:
     def _header(self) -> bytes:
         if not self.size:
             raise Flaw("the file is empty")
-        head = self._file.read(8 + len(MAGIC))
-        if not head[8:] or not MAGIC.startswith(head[8:]):
+        head = self._file.read(8 + len(CONTAINER_MAGIC))
+        if not head[8:] or not CONTAINER_MAGIC.startswith(head[8:]):
             raise Flaw("this is not an aggro model", WRONG_FILE)
         size = int.from_bytes(head[:8], "little")
-        if len(MAGIC) + len(BLANK) < size <= MAX_HEADER:
+        if len(CONTAINER_MAGIC) + len(BLANK) < size <= MAX_HEADER:
             self._start = 8 + size
             rest = self._file.read(min(self._start, self.size) - len(head))
             if len(head) + len(rest) == self._start:
@@ -114,10 +114,10 @@ class Container:
         raise Flaw(f"the file is damaged: its header claims to have {size} bytes")
 
     def _verify(self, raw: bytes) -> None:
-        found = raw[len(MAGIC) : len(MAGIC) + len(BLANK)]
-        blanked = MAGIC + BLANK + raw[len(MAGIC) + len(BLANK) :]
+        found = raw[len(CONTAINER_MAGIC) : len(CONTAINER_MAGIC) + len(BLANK)]
+        blanked = CONTAINER_MAGIC + BLANK + raw[len(CONTAINER_MAGIC) + len(BLANK) :]
         digest = hashlib.sha256(len(raw).to_bytes(8, "little") + blanked)
-        while block := self._file.read(BLOCK):
+        while block := self._file.read(COPY_BYTES):
             digest.update(block)
         if digest.hexdigest().encode() != found:
             raise Flaw("the file is damaged or cut off: its checksum is wrong")
@@ -160,7 +160,11 @@ def _table(raw: bytes, room: int) -> tuple[str, dict[str, tuple[Spec, int]]]:
     """The header's text, and each array's spec and place; they fill the room without gap or overlap."""
     table = loads(raw, "the table of arrays")
     metadata = table.pop("__metadata__")
-    if not isinstance(metadata, dict) or set(metadata) != {"sha256", KEY} or not isinstance(metadata[KEY], str):
+    if (
+        not isinstance(metadata, dict)
+        or set(metadata) != {"sha256", HEADER_KEY}
+        or not isinstance(metadata[HEADER_KEY], str)
+    ):
         raise Flaw("the metadata is not that of an aggro model")
     found = {name: _entry(name, entry) for name, entry in table.items()}
     end = 0
@@ -170,18 +174,18 @@ def _table(raw: bytes, room: int) -> tuple[str, dict[str, tuple[Spec, int]]]:
         end += spec.nbytes
     if end != room:
         raise Flaw(f"the arrays take {end} bytes, and the file has {room}")
-    return metadata[KEY], found
+    return metadata[HEADER_KEY], found
 
 
 def _entry(name: str, entry: Any) -> tuple[Spec, int]:
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
         raise Flaw(f"the array {name!r} has no dtype, shape and place")
     dtype, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if not isinstance(dtype, str) or dtype not in DTYPES:
+    if not isinstance(dtype, str) or dtype not in DTYPE_CODES:
         raise Flaw(f"the array {name!r} is of the unknown type {dtype!r}")
     if not (_sizes(shape) and _sizes(place) and len(place) == 2):
         raise Flaw(f"the shape or place of the array {name!r} is not made of whole numbers")
-    spec = Spec(np.dtype(DTYPES[dtype]), tuple(shape))
+    spec = Spec(np.dtype(DTYPE_CODES[dtype]), tuple(shape))
     if place[1] - place[0] != spec.nbytes:
         raise Flaw(f"the array {name!r} has {place[1] - place[0]} bytes, and its shape needs {spec.nbytes}")
     return spec, place[0]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import DRIFTS, N_MARKS
+from aggro.engine.drift import N_CHANGES, N_MARKS
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.drifts import drifts_in
 from aggro.models.container import Container, Path, Spec, opened
@@ -16,10 +16,10 @@ from aggro.models.header import Header
 from aggro.models.loading import build
 from aggro.models.names import read_names
 
-COUNTERS = Spec(np.dtype(np.int64), (5,))
+COUNTERS_SPEC = Spec(np.dtype(np.int64), (5,))
 DRIFT_MARKS = Spec(np.dtype(np.int64), (N_MARKS,))
 NO_DRIFT = np.zeros(N_MARKS, np.int64)
-NUMBER = Spec(np.dtype(np.float64), (1,))
+NUMBER_SPEC = Spec(np.dtype(np.float64), (1,))
 
 
 class Weight(NamedTuple):
@@ -68,10 +68,10 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     """
     with opened(path) as container:
         header = Header.parse(container.text)
-        rows = _read(container, "tally.rows", COUNTERS).tolist()
-        loss = float(_read(container, "tally.loss", NUMBER)[0])
+        rows = _read(container, "tally.rows", COUNTERS_SPEC).tolist()
+        loss = float(_read(container, "tally.loss", NUMBER_SPEC)[0])
         marks = _read(container, "tally.marks", DRIFT_MARKS) if "tally.marks" in container.specs else NO_DRIFT
-        drifts, drift_rows = int(marks[DRIFTS]), drifts_in(marks).tolist()
+        drifts, drift_rows = int(marks[N_CHANGES]), drifts_in(marks).tolist()
         return Contents(
             header=header,
             size=container.size,

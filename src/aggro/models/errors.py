@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-RESTORE = "Take the file from a backup, or train the model again."
+HOW_TO_RESTORE = "Take the file from a backup, or train the model again."
 PLUGIN = "If it is your own, import what defines it first (on the command line: --plugin FILE); else upgrade aggro."
 UPGRADE = "Upgrade aggro, or train the model again with this one."
 WRONG_FILE = "Give a file that aggro has saved."
@@ -25,7 +25,7 @@ class ModelFileError(ValueError):
 class Flaw(Exception):
     """A fault, found where the file's name is not known."""
 
-    def __init__(self, fault: str, remedy: str = RESTORE) -> None:
+    def __init__(self, fault: str, remedy: str = HOW_TO_RESTORE) -> None:
         super().__init__(fault)
         self.fault, self.remedy = fault, remedy
 
@@ -38,4 +38,4 @@ def blaming(file: str) -> Iterator[None]:
     except Flaw as flaw:
         raise ModelFileError(file, flaw.fault, flaw.remedy) from flaw.__cause__
     except RecursionError as error:
-        raise ModelFileError(file, "the header is nested too deeply", RESTORE) from error
+        raise ModelFileError(file, "the header is nested too deeply", HOW_TO_RESTORE) from error

@@ -12,9 +12,14 @@ from aggro.models.errors import UPGRADE, Flaw
 
 FORMAT = 4  # raised when an older aggro could not read the file; the container and this key stay
 WITHOUT = 1  # the format of files without records and kept rows, which older ones can read
-RECORDS = 2  # that of files with these, and without rows that wait for labels
-LATER = 3  # that of files with those, and without candidates that vote
-PARTS = ("active", "records", "later", "candidates")  # of what is around a learner; absent where there is no such thing
+RECORDS_FORMAT = 2  # that of files with these, and without rows that wait for labels
+LATER_FORMAT = 3  # that of files with those, and without candidates that vote
+HEADER_PARTS = (
+    "active",
+    "records",
+    "later",
+    "candidates",
+)  # of what is around a learner; absent where there is no such thing
 PUBLISHED = "published."
 
 
@@ -52,8 +57,8 @@ class Header:
         if self.candidates is not None:
             return FORMAT
         if self.later is not None:
-            return LATER
-        return RECORDS if self.records is not None or self.keeps_rows else WITHOUT
+            return LATER_FORMAT
+        return RECORDS_FORMAT if self.records is not None or self.keeps_rows else WITHOUT
 
     @property
     def keeps_rows(self) -> bool:
@@ -63,7 +68,7 @@ class Header:
     def text(self) -> str:
         """The header as JSON."""
         content = {field.name: getattr(self, field.name) for field in fields(self)}
-        for part in PARTS:
+        for part in HEADER_PARTS:
             if content[part] is None:
                 del content[part]
         parameters = self.parameters.items()
@@ -87,11 +92,11 @@ class Header:
             raise Flaw(
                 f"it was written by a newer aggro ({writer}, format {version}; this one reads {FORMAT})", UPGRADE
             )
-        if version < WITHOUT or {*content, *PARTS} != set(CHECKS):
+        if version < WITHOUT or {*content, *HEADER_PARTS} != set(HEADER_CHECKS):
             raise Flaw(f"the header is not one of format {FORMAT}")
-        for part in PARTS:
+        for part in HEADER_PARTS:
             content.setdefault(part, None)
-        for name, good in CHECKS.items():
+        for name, good in HEADER_CHECKS.items():
             if not good(content[name]):
                 raise Flaw(f"the header's {name!r} cannot be {str(content[name])[:60]}")
         content["parameters"] = {name: decode(value) for name, value in content["parameters"].items()}
@@ -118,7 +123,7 @@ def _of(kind: type) -> Callable[[Any], bool]:
     return lambda value: type(value) is kind
 
 
-CHECKS: dict[str, Callable[[Any], bool]] = {
+HEADER_CHECKS: dict[str, Callable[[Any], bool]] = {
     "aggro": _of(str),
     "learner": _of(str),
     "parameters": _of(dict),

@@ -13,14 +13,14 @@ import numpy as np
 
 from aggro.encoding.cells import spelled
 from aggro.encoding.dates import in_reach
-from aggro.engine.fields import COUNTED
+from aggro.engine.fields import LARGEST_COUNT
 from aggro.learners.shared.later import Store, Waiting, give_store, waiting_in
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 from aggro.streams.tables.roles import as_number, is_missing
 
 COUNTS = ("asked", "labelled", "mistakes", "counted", "expired")
-KEYS = {*COUNTS, "most", "within", "absolute", "rows"}
+LATER_KEYS = {*COUNTS, "most", "within", "absolute", "rows"}
 
 # Cells that JSON has no word for, as a tuple of the kind and a text, from which the same cell is made again. A date is
 # not simply its text, since its column may be one in which dates are written otherwise.
@@ -32,7 +32,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "Decimal": Decimal,
     "Fraction": lambda text: Fraction(*map(int, text.split("/"))),  # not «1e999999999», which would take for ever
 }
-MOMENTS: tuple[Any, ...] = (datetime, date, time)  # a datetime is a date, too
+DATE_TYPES: tuple[Any, ...] = (datetime, date, time)  # a datetime is a date, too
 
 
 def later_of(learner: Any) -> dict[str, Any] | None:
@@ -52,7 +52,7 @@ def later_of(learner: Any) -> dict[str, Any] | None:
 def with_later(learner: Any, part: Any) -> Any:
     """The learner from a file, with its rows that wait."""
     store = Store()
-    if set(part) != KEYS or not all(_whole(part[name]) for name in COUNTS) or not _is_sum(part["absolute"]):
+    if set(part) != LATER_KEYS or not all(_whole(part[name]) for name in COUNTS) or not _is_sum(part["absolute"]):
         raise Flaw("what it says of rows that wait for labels is not whole")
     if not _whole(part["most"]) or not (part["within"] is None or _whole(part["within"])):
         raise Flaw("what it says of rows that wait for labels is not whole")
@@ -96,7 +96,7 @@ def _cell(x: Any) -> Any:
         return x
     if is_missing(x):
         return None
-    for kind in MOMENTS:
+    for kind in DATE_TYPES:
         if isinstance(x, kind):
             return kind.__name__, kind.isoformat(x)
     if isinstance(x, Decimal | Fraction):
@@ -136,7 +136,7 @@ def _as_cell(x: Any) -> Any:
 
 
 def _whole(value: Any) -> bool:
-    return type(value) is int and 0 <= value <= COUNTED
+    return type(value) is int and 0 <= value <= LARGEST_COUNT
 
 
 def _is_sum(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.rule import LATER, RULES, new_tally
+from aggro.engine.rule import ADDED_FIELDS, RULES, new_tally
 from aggro.learners.registry import Entry, find
 from aggro.learners.shared.features import Features
 from aggro.learners.shared.inside import check_params, constraints_of, give_model
@@ -22,13 +22,13 @@ from aggro.learners.shared.params import StepChoice
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header
-from aggro.models.names import NAMES, read_names
+from aggro.models.names import NAMES_ENTRY, read_names
 from aggro.models.state_check import check_state, mould, specs_of, unflatten
 
 RECORDS_ARRAYS = tuple(  # of a RecordLearner's encoder
     f"records.{name}" for name in ("keys", "kinds", "columns", "ends", "letters", "counts", "means", "squares")
 )
-SPARE = 64  # classes that a state may have room for, beyond twice those that have names
+SPARE_CLASSES = 64  # classes that a state may have room for, beyond twice those that have names
 REPLAY_ARRAYS = tuple(  # of the rows that an ActiveLearner keeps
     f"replay.{name}" for name in ("dense", "ends", "indices", "data", "codes", "weights")
 )
@@ -93,14 +93,18 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
     apart = () if header.records is None else RECORDS_ARRAYS
     if header.keeps_rows:
         apart += REPLAY_ARRAYS
-    specs = {name: spec for name, spec in container.specs.items() if name != NAMES and name not in apart}
+    specs = {name: spec for name, spec in container.specs.items() if name != NAMES_ENTRY and name not in apart}
     parameters = header.parameters
     if header.candidates is not None:
-        from aggro.models.candidates_header import PREFIX, estimators_in, model_with  # which others do not need
+        from aggro.models.candidates_header import (  # which others do not need
+            CANDIDATES_PREFIX,
+            estimators_in,
+            model_with,
+        )
 
         made = estimators_in(header.candidates, lambda entry, values: _learner(entry, values, shell))
         parameters = {**parameters, "estimators": made}
-        specs = {name: spec for name, spec in specs.items() if not name.startswith(PREFIX)}
+        specs = {name: spec for name, spec in specs.items() if not name.startswith(CANDIDATES_PREFIX)}
     learner = _learner(entry, parameters, shell, published=header.learner != header.entry)
     labels = _labels(entry, header)
     features = _features(container, header)
@@ -167,12 +171,12 @@ def empty_of(kind: str, name: str) -> np.ndarray:
 def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray]:
     """What the tally in a file of an earlier version lacks, as it begins; there are ``names`` classes."""
     classes = specs.get("tally.classes")
-    if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in LATER):
+    if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in ADDED_FIELDS):
         return {}
-    if classes.shape[0] > SPARE + 2 * names:
+    if classes.shape[0] > SPARE_CLASSES + 2 * names:
         raise Flaw(f"it has room for {classes.shape[0]} classes, and names {names}")
     fresh = new_tally(classes.shape[0])._asdict()
-    return {f"tally.{name}": fresh[name] for name in LATER}
+    return {f"tally.{name}": fresh[name] for name in ADDED_FIELDS}
 
 
 def _learner(entry: Entry, parameters: dict[str, Any], shell: bool, published: bool = False) -> Any:
@@ -227,7 +231,7 @@ def _features(container: Container, header: Header) -> Features:
         if header.n_features != features.n:
             known = f"{len(features.index)} feature names and {least} reserved"
             raise Flaw(f"the header counts {header.n_features} features, and there are {known}")
-    elif NAMES in container.specs:
+    elif NAMES_ENTRY in container.specs:
         raise Flaw("there are feature names, and the header says that there are none")
     features.n = header.n_features
     if not least <= features.n <= header.width or (least and features.n > least):

@@ -10,7 +10,7 @@ from aggro.models.codec import decode, dumps, encode, is_name, loads
 from aggro.models.container import Container
 from aggro.models.errors import Flaw
 
-NAMES = "features.names"
+NAMES_ENTRY = "features.names"
 
 
 def packed_names(names: list[Any]) -> np.ndarray:
@@ -27,10 +27,10 @@ def _coded(name: Any) -> Any:
 
 def read_names(container: Container) -> list[Any]:
     """The names in an open file."""
-    spec = container.specs.get(NAMES)
+    spec = container.specs.get(NAMES_ENTRY)
     if spec is None or spec.dtype != np.uint8 or len(spec.shape) != 1:
-        raise Flaw(f"the array {NAMES!r} should hold the features' names and is {spec or 'absent'}")
-    coded = loads(container.read(NAMES).tobytes(), "the list of feature names")
+        raise Flaw(f"the array {NAMES_ENTRY!r} should hold the features' names and is {spec or 'absent'}")
+    coded = loads(container.read(NAMES_ENTRY).tobytes(), "the list of feature names")
     if not isinstance(coded, list):
         raise Flaw("the feature names are not a list")
     names = [name if type(name) is str else decode(name) for name in coded]

@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from aggro.encoding.dates import CHOICES, NUMBERS
+from aggro.encoding.dates import CHOICES, DATE_NUMBERS
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
-from aggro.encoding.vocabulary import ABSENT, NUMBER, PART, Vocabulary
+from aggro.encoding.vocabulary import ABSENT_KIND, NUMBER_KIND, PART_KIND, Vocabulary
 from aggro.engine.column_moments import Moments
-from aggro.engine.fields import COUNTED
+from aggro.engine.fields import LARGEST_COUNT
 from aggro.learners.records.learner import RecordLearner
 from aggro.learners.shared.inside import constraints_of, parameters_of
 from aggro.models.codec import decode, encode
 from aggro.models.container import Container, Spec
 from aggro.models.errors import Flaw
-from aggro.streams.tables.roles import LOOKED_AT, Column, Role
+from aggro.streams.tables.roles import CELLS_LOOKED_AT, Column, Role
 
-PREFIX = "records."
-KEYS = {"parameters", "columns", "numbers", "dates", "rows", "strays", "sample"}
+RECORDS_PREFIX = "records."
+RECORD_KEYS = {"parameters", "columns", "numbers", "dates", "rows", "strays", "sample"}
 VOCABULARY: dict[str, np.dtype[Any]] = {
     "keys": np.dtype(np.uint64),
     "kinds": np.dtype(np.uint8),
@@ -48,7 +48,7 @@ def records_of(learner: RecordLearner) -> tuple[dict[str, Any], dict[str, np.nda
         "sample": {name: encode(cells) for name, cells in encoder.sample.items()},
     }
     arrays = {**encoder.vocabulary.arrays(), **encoder.moments._asdict()}
-    return part, {PREFIX + name: array for name, array in arrays.items()}
+    return part, {RECORDS_PREFIX + name: array for name, array in arrays.items()}
 
 
 def _plain(column: Column) -> list[Any]:
@@ -57,7 +57,7 @@ def _plain(column: Column) -> list[Any]:
 
 def with_records(inner: Any, part: Any, container: Container, shell: bool) -> RecordLearner:
     """The record learner around a learner from a file."""
-    if set(part) != KEYS or not isinstance(part["parameters"], dict):
+    if set(part) != RECORD_KEYS or not isinstance(part["parameters"], dict):
         raise Flaw("what it says of its columns is not whole")
     kind = import_module("aggro.estimators").RecordLearner if shell else RecordLearner
     parameters = {name: decode(value) for name, value in part["parameters"].items()}
@@ -113,7 +113,7 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-def _whole(value: Any, most: int = COUNTED) -> int:
+def _whole(value: Any, most: int = LARGEST_COUNT) -> int:
     if type(value) is not int or not 0 <= value <= most:
         raise Flaw(f"what it says of its columns cannot be {str(value)[:60]}")
     return value
@@ -129,11 +129,11 @@ def _counts(part: Any, encoder: Encoder) -> Counts:
 
 
 def _read(container: Container, name: str, dtype: np.dtype, length: int | None = None) -> np.ndarray:
-    spec = container.specs.get(PREFIX + name)
+    spec = container.specs.get(RECORDS_PREFIX + name)
     good = spec is not None and spec.dtype == dtype and len(spec.shape) == 1
     if not good or (length is not None and spec != Spec(dtype, (length,))):
-        raise Flaw(f"the array {PREFIX + name!r} is {spec or 'absent'}, which no encoder has")
-    return container.read(PREFIX + name)
+        raise Flaw(f"the array {RECORDS_PREFIX + name!r} is {spec or 'absent'}, which no encoder has")
+    return container.read(RECORDS_PREFIX + name)
 
 
 def _vocabulary(container: Container, encoder: Encoder) -> Vocabulary:
@@ -142,7 +142,7 @@ def _vocabulary(container: Container, encoder: Encoder) -> Vocabulary:
     arrays = {"keys": keys, "letters": _read(container, "letters", VOCABULARY["letters"])}
     arrays |= {name: _read(container, name, VOCABULARY[name], n) for name in ("kinds", "columns", "ends")}
     ends = np.concatenate([[0], arrays["ends"]])
-    if n >= 2**31 - 1 or (n and (arrays["kinds"] > ABSENT).any()):
+    if n >= 2**31 - 1 or (n and (arrays["kinds"] > ABSENT_KIND).any()):
         raise Flaw("a feature of it is of no kind")
     if n and int(arrays["columns"].max()) >= len(encoder.order):
         raise Flaw("a feature of it is of no column")
@@ -155,10 +155,10 @@ def _vocabulary(container: Container, encoder: Encoder) -> Vocabulary:
 
 def _slot(entry: list[Any], encoder: Encoder) -> tuple[int, str, int]:
     column, name, feature = entry
-    if name not in ("", *NUMBERS):
+    if name not in ("", *DATE_NUMBERS):
         raise Flaw(f"a number of it cannot be {str(name)[:60]!r}")
     column, feature = _whole(column, len(encoder.order) - 1), _whole(feature, encoder.width - 1)
-    kind = NUMBER if name == "" else PART
+    kind = NUMBER_KIND if name == "" else PART_KIND
     if encoder.vocabulary.kind(feature) != kind or encoder.vocabulary.column(feature) != column:
         raise Flaw("a number of it has the feature of something else")
     return column, name, feature
@@ -169,7 +169,7 @@ def _date(entry: list[Any], encoder: Encoder) -> tuple[int, int]:
     column = _whole(column, len(encoder.order) - 1)
     first = _whole(first, encoder.width - len(CHOICES))
     for feature in range(first, first + len(CHOICES)):
-        if encoder.vocabulary.kind(feature) != PART or encoder.vocabulary.column(feature) != column:
+        if encoder.vocabulary.kind(feature) != PART_KIND or encoder.vocabulary.column(feature) != column:
             raise Flaw("a date of it has the feature of something else")
     return column, first
 
@@ -190,7 +190,7 @@ def _check_slots(encoder: Encoder) -> None:
         raise Flaw("a number of it comes twice")
     for number, name in enumerate(encoder.order):
         role = encoder.columns[name].role
-        needed = [""] if role is Role.NUMBER else list(NUMBERS) if role is Role.DATE else []
+        needed = [""] if role is Role.NUMBER else list(DATE_NUMBERS) if role is Role.DATE else []
         there = [slot for slot in slots if slot[0] == number and bool(slot[1]) == (role is Role.DATE)]
         if needed and there != [(number, wanted) for wanted in needed]:
             raise Flaw(f"its column {name[:60]!r} lacks its numbers")
@@ -204,7 +204,7 @@ def _sample(part: Any, encoder: Encoder) -> dict[str, list[Any]]:
         raise Flaw("its sample is of columns that it does not have")
     cells = {name: decode(column) for name, column in sample.items()}
     for column in cells.values():
-        if not isinstance(column, list) or len(column) >= LOOKED_AT or not all(map(_is_cell, column)):
+        if not isinstance(column, list) or len(column) >= CELLS_LOOKED_AT or not all(map(_is_cell, column)):
             raise Flaw("its sample is not whole")
     return cells
 

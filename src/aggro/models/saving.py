@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.registry import ACTIVE, RECORDS, learners
+from aggro.learners.registry import ACTIVE, RECORD_ENTRY, learners
 from aggro.learners.shared.inside import model_of, parameters_of, prepare
 from aggro.learners.shared.later import waiting_in
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw
 from aggro.models.header import PUBLISHED, Header
-from aggro.models.names import NAMES, packed_names
+from aggro.models.names import NAMES_ENTRY, packed_names
 from aggro.models.state_check import check_state, flatten, mould, specs_of
 
 
@@ -71,7 +71,7 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
 def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray]]:
     """A learner at this moment, looked over as if it came from a file: what is saved can be loaded."""
     model = model_of(learner)
-    if model is not None and "estimator" in learner.__dict__ and isinstance(learner, RECORDS.load()):
+    if model is not None and "estimator" in learner.__dict__ and isinstance(learner, RECORD_ENTRY.load()):
         from aggro.models.record_header import records_of  # with the encoder, which others do not need
 
         with learner.turn() as inner:
@@ -103,7 +103,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         found: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_all)
         return found
     kind = type(learner).__name__
-    known = (*learners(), ACTIVE, RECORDS)
+    known = (*learners(), ACTIVE, RECORD_ENTRY)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
     if model is None:
@@ -131,7 +131,7 @@ def _described(
     if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
         parameters["random_state"] = parts["seed"]
     if features.names is not None:
-        arrays[NAMES] = packed_names(features.names)
+        arrays[NAMES_ENTRY] = packed_names(features.names)
     header = Header(
         aggro=aggro.__version__,
         learner=PUBLISHED * type(learner).__module__.startswith("aggro.published") + type(learner).__name__,

@@ -6,9 +6,9 @@ from typing import Any
 
 from aggro.plot.colours import DARK, LIGHT
 
-WIDTH = 7.2  # inches
+PLOT_WIDTH = 7.2  # inches
 TITLE = 10.0  # points
-LETTER = 0.58  # the width of a letter, in its size
+LETTER_WIDTH = 0.58  # the width of a letter, in its size
 MARGINS = (0.45, 0.5)  # inches at the left and below that Axes have for their ticks, as matplotlib sets them up
 
 
@@ -24,7 +24,7 @@ def axes_for(ax: Any, height: float) -> Any:
         return ax
     from matplotlib import pyplot
 
-    return pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    return pyplot.subplots(figsize=(PLOT_WIDTH, height), layout="constrained")[1]
 
 
 def colours_of(ax: Any) -> dict[str, str]:
@@ -47,7 +47,7 @@ def quieten(ax: Any, colours: dict[str, str]) -> None:
 def set_title(ax: Any, text: str, slot: Any) -> None:
     """What is drawn, at the top left, in letters that fit into the slot; a dollar is a dollar."""
     room = (slot.x1 - ax.get_position(original=True).x0) * ax.figure.get_figwidth() * 72.0
-    ax.set_title(text, loc="left", fontsize=min(TITLE, room / (LETTER * len(text))), parse_math=False)
+    ax.set_title(text, loc="left", fontsize=min(TITLE, room / (LETTER_WIDTH * len(text))), parse_math=False)
 
 
 def plain_text(labels: Any) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from aggro.plot.canvas import axes_for, colours_of, keep_inside, plain_text, quieten, set_title
 from aggro.plot.label_places import folded
 
-LETTERS = 18  # of a label
-LETTER = 6.0  # points that one takes
+LABEL_LETTERS = 18  # of a label
+LABEL_LETTER_POINTS = 6.0  # points that one takes
 READABLE = 24  # classes: with more, numbers in the cells are too small to read
 
 
@@ -55,9 +55,9 @@ def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = N
     for row, column in np.argwhere(table) if n <= READABLE else ():
         ink = colours["ground"] if shares[row, column] > 0.55 else colours["ink"]
         ax.text(column, row, f"{table[row, column]:,}", ha="center", va="center", color=ink, fontsize=size)
-    shown = [folded(name, LETTERS, most=1)[0] for name in names]
+    shown = [folded(name, LABEL_LETTERS, most=1)[0] for name in names]
     cell = min(ax.bbox.width, ax.bbox.height) / n * 72.0 / ax.figure.dpi
-    steep = LETTER * max(map(len, shown)) > cell
+    steep = LABEL_LETTER_POINTS * max(map(len, shown)) > cell
     ax.set_xticks(range(n), shown, rotation=90 if steep else 0)
     ax.set_yticks(range(n), shown)
     plain_text([*ax.get_xticklabels(), *ax.get_yticklabels()])

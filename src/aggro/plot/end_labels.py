@@ -14,13 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox, IdentityTransform
 
-from aggro.plot.canvas import LETTER, keep_inside
+from aggro.plot.canvas import LETTER_WIDTH, keep_inside
 from aggro.plot.label_places import folded, spread
 
-LETTERS = 26  # on one line of a label, at most
-SHARE = 0.4  # of the whole width that labels may take
-SIZE = 9.0  # points
-SPACING = 1.3  # a line's height, in letters' sizes
+END_LABEL_LETTERS = 26  # on one line of a label, at most
+END_LABELS_SHARE = 0.4  # of the whole width that labels may take
+END_LABEL_POINTS = 9.0  # points
+LINE_SPACING = 1.3  # a line's height, in letters' sizes
 GAP = 1.8  # between the Axes and the labels, in letters' sizes
 
 
@@ -36,7 +36,7 @@ class EndLabels(Artist):
         axes.add_artist(self)
         self.slot = axes.get_position(original=True)  # what the Axes and all of their labels have together
         wide = self.slot.width * axes.figure.get_figwidth() * 72.0
-        self.letters = max(8, min(LETTERS, int(SHARE * wide / (LETTER * SIZE))))
+        self.letters = max(8, min(END_LABEL_LETTERS, int(END_LABELS_SHARE * wide / (LETTER_WIDTH * END_LABEL_POINTS))))
 
     @classmethod
     def of(cls, axes: Any) -> EndLabels:
@@ -47,7 +47,7 @@ class EndLabels(Artist):
         """Label a line that is drawn."""
         pixels = IdentityTransform()
         lines = "\n".join(folded(name, self.letters))
-        text = Text(0, 0, lines, color=line.get_color(), va="center", linespacing=SPACING)
+        text = Text(0, 0, lines, color=line.get_color(), va="center", linespacing=LINE_SPACING)
         text.set_parse_math(False)
         lead = Line2D([], [], color=line.get_color(), linestyle=line.get_linestyle(), linewidth=1.0, alpha=0.7)
         for one in (text, lead):
@@ -71,8 +71,8 @@ class EndLabels(Artist):
         axes: Any = self.axes
         box, pixel = axes.bbox, axes.figure.dpi / 72.0
         rows = np.array([text.get_text().count("\n") + 1 for text in self.names])
-        size = min(SIZE, box.height / (pixel * SPACING * rows.sum()))
-        heights = pixel * size * SPACING * rows
+        size = min(END_LABEL_POINTS, box.height / (pixel * LINE_SPACING * rows.sum()))
+        heights = pixel * size * LINE_SPACING * rows
         ends = [self.end_of(line) for line in self.lines]
         down = [box.y1 - min(max(y, box.y0), box.y1) for _, y in ends]  # as pages count: from the top
         left = box.x1 + GAP * size * pixel

@@ -10,8 +10,8 @@ import numpy as np
 from aggro.plot.canvas import axes_for, colours_of, quieten, set_title
 from aggro.plot.colours import SERIES
 
-FIRST_ROW = 8  # a mean over fewer rows says nothing
-MEASURES = {"mistakes": "Mistakes so far", "loss": "Mean loss so far", "outside": "Outside so far"}
+FIRST_DRAWN_ROW = 8  # a mean over fewer rows says nothing
+CURVE_TITLES = {"mistakes": "Mistakes so far", "loss": "Mean loss so far", "outside": "Outside so far"}
 DASHES = ("7 4", "2 3", "10 3 2 3")
 
 
@@ -52,7 +52,7 @@ def curves(
         )
     (measure,) = measures
     series = {name: (np.asarray(curve.rows), np.asarray(curve.errors)) for name, curve in curves.items()}
-    return draw_lines(series, title=MEASURES[measure], percent=measure != "loss", peers=peers, floor=floor, ax=ax)
+    return draw_lines(series, title=CURVE_TITLES[measure], percent=measure != "loss", peers=peers, floor=floor, ax=ax)
 
 
 def draw_lines(
@@ -71,7 +71,7 @@ def draw_lines(
     colours, labels = colours_of(ax), EndLabels.of(ax)
     first = not labels.lines
     for name, (rows, values) in series.items():
-        late = rows >= min(FIRST_ROW, rows[-1])
+        late = rows >= min(FIRST_DRAWN_ROW, rows[-1])
         colour, dash = next_look(labels.lines, name in peers, colours)
         (line,) = ax.plot(rows[late], values[late], color=colour, linestyle=dash, linewidth=2.0, label=name)
         line.aggro_peer = name in peers

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 MOST_LINES = 3
 ELLIPSIS = "…"
-PIECE = re.compile(r"[^\s,(]*[,(]?\s*")  # up to where a line may end
+LINE_PIECE = re.compile(r"[^\s,(]*[,(]?\s*")  # up to where a line may end
 
 
 def folded(name: str, width: int, most: int = MOST_LINES) -> list[str]:
@@ -16,7 +16,7 @@ def folded(name: str, width: int, most: int = MOST_LINES) -> list[str]:
     Lines end after words, commas and opening brackets where they can: names are often ``Learner(C=1,average=True)``.
     """
     lines = [""]
-    for piece in PIECE.findall(" ".join(name.split())):
+    for piece in LINE_PIECE.findall(" ".join(name.split())):
         if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
             lines.append("")
         lines[-1] += piece

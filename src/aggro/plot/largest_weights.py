@@ -11,9 +11,9 @@ from aggro.plot.canvas import axes_for, colours_of, keep_inside, plain_text, qui
 from aggro.plot.colours import SERIES
 from aggro.plot.label_places import folded
 
-LETTERS = 36  # of a feature's name, at most; of a class's half as many
-SIZE = 5.2  # points that one takes
-SHARE = 0.4  # of the whole width that features' names may take
+NAME_LETTERS = 36  # of a feature's name, at most; of a class's half as many
+NAME_LETTER_POINTS = 5.2  # points that one takes
+NAMES_SHARE = 0.4  # of the whole width that features' names may take
 TICK = 0.75  # inches from a number below the bars to the next
 
 
@@ -63,14 +63,14 @@ def weights(learner: Any, n: int = 20, *, names: Sequence[Any] | None = None, ax
     colours = colours_of(ax)
     shades = [colours[SERIES[bar.shade % len(SERIES)]] for bar in bars]
     slot = ax.get_position(original=True)
-    letters = int(SHARE * slot.width * ax.figure.get_figwidth() * 72.0 / SIZE)
+    letters = int(NAMES_SHARE * slot.width * ax.figure.get_figwidth() * 72.0 / NAME_LETTER_POINTS)
     heights = np.arange(len(bars))
     ax.barh(heights, [bar.value for bar in bars], height=0.62, color=shades)
-    ax.set_yticks(heights, [folded(bar.feature, max(8, min(LETTERS, letters)), most=1)[0] for bar in bars])
+    ax.set_yticks(heights, [folded(bar.feature, max(8, min(NAME_LETTERS, letters)), most=1)[0] for bar in bars])
     ax.set_ylim(len(bars) - 0.4, -0.6)  # the largest is at the top
     plain_text(ax.get_yticklabels())
     for height, bar, shade in zip(heights, bars, shades, strict=True) if classes else ():
-        text = folded(classes[bar.shade], max(8, min(LETTERS, letters) // 2), most=1)[0]
+        text = folded(classes[bar.shade], max(8, min(NAME_LETTERS, letters) // 2), most=1)[0]
         place = ax.get_yaxis_transform()
         ax.text(1.02, height, text, transform=place, va="center", color=shade, fontsize="small", parse_math=False)
     ax.axvline(0.0, color=colours["soft"], linewidth=0.8)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from aggro.learners.shared.inside import losses_of
-from aggro.plot.error_curves import MEASURES, draw_lines
+from aggro.plot.error_curves import CURVE_TITLES, draw_lines
 
 
 def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
@@ -64,7 +64,7 @@ def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
             series[name or error] = points(one, "mistakes")
         if both or not counts:
             series[name or "mean loss"] = points(one, "loss")
-    title = f"{MEASURES[error]}, and mean loss" if both else MEASURES[error if counts else "loss"]
+    title = f"{CURVE_TITLES[error]}, and mean loss" if both else CURVE_TITLES[error if counts else "loss"]
     return draw_lines(series, title=title, percent=counts and not both, ax=ax)
 
 

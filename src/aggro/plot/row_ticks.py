@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.ticker import Locator
 
-LETTER = 6.5  # points that a digit below the axis takes, with some air
+DIGIT_POINTS = 6.5  # points that a digit below the axis takes, with some air
 
 
 class RowTicks(Locator):
@@ -23,6 +23,6 @@ class RowTicks(Locator):
         axis: Any = self.axis
         axes = axis.axes
         wide = axes.bbox.width * 72.0 / axes.figure.dpi
-        most = max(1, int(wide / (LETTER * (len(f"{2**last:,}") + 1))))
+        most = max(1, int(wide / (DIGIT_POINTS * (len(f"{2**last:,}") + 1))))
         every = max(1, math.ceil((last - first + 1) / most))
         return [2.0**power for power in range(last, first - 1, -every)][::-1]

@@ -15,11 +15,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-FEW, SETTLED = 10, 100  # answers, below which nothing is said of the error; and nothing is called settled
+FEW_ANSWERS, SETTLED_ANSWERS = (
+    10,
+    100,
+)  # answers, below which nothing is said of the error; and nothing is called settled
 BACK = 20  # answers to look back, at least
 WORTH = 0.1  # of the error, that twice the answers should take away to be worth it
 LITTLE = 0.02  # of the error of who always says the commonest class: little enough
-SEEN = 3  # answers of a class, before it is called missed
+MISSED_AFTER = 3  # answers of a class, before it is called missed
 
 
 class Answered(Protocol):
@@ -56,7 +59,7 @@ class Mistakes(NamedTuple):
 
 def mistakes_in(answered: Sequence[Answered]) -> Mistakes:
     """What the answers say of the guesses before them; nothing if there are few."""
-    if len(answered) < FEW:
+    if len(answered) < FEW_ANSWERS:
         return Mistakes()
     share, error = error_in(answered)
     return Mistakes(share, max(error, 1.0 / len(answered)), missed_in(answered))
@@ -76,7 +79,7 @@ def missed_in(answered: Sequence[Answered]) -> dict[Any, float]:
         count[one.label] += 1
         total[one.label] += 1.0 / one.p
         wrong[one.label] += (one.guess != one.label) / one.p
-    return {label: wrong[label] / total[label] for label in total if count[label] >= SEEN}
+    return {label: wrong[label] / total[label] for label in total if count[label] >= MISSED_AFTER}
 
 
 def mostly_missed(missed: dict[Any, float]) -> Any:
@@ -145,6 +148,6 @@ def gain_of_halves(answered: Sequence[Answered]) -> Gain | None:
         after,
         math.hypot(error_before, error_after),
         trivial_error(answered[half:]),
-        len(answered) >= SETTLED,
+        len(answered) >= SETTLED_ANSWERS,
         mostly_missed(missed_in(answered)),
     )

@@ -14,11 +14,11 @@ from typing import Any
 from aggro.serve.answers import BACK, Answer, gain_of_halves, mistakes_in
 from aggro.serve.learners import spelled
 
-RECENT = 1_000  # examples
+RECENT_EXAMPLES = 1_000  # examples
 POINTS = 256  # of a curve; with twice as many, every other one goes
-MISTAKES = 30  # that are kept
+MISTAKES_KEPT = 30  # that are kept
 ALARMS = 100
-ANSWERS = 2_000
+ANSWERS_KEPT = 2_000
 ROWS_LISTED = 200  # characters of a text in a mistake
 
 
@@ -30,20 +30,22 @@ class Board:
         self.rows = 0
         self.judged = 0  # examples for which there was a prediction
         self.errors = 0.0  # mistakes; of numbers, the sum of absolute errors
-        self.recent: deque[float] = deque(maxlen=RECENT)
+        self.recent: deque[float] = deque(maxlen=RECENT_EXAMPLES)
         self.recent_sum = 0.0
-        self.plain: deque[float] = deque(maxlen=RECENT)  # the same, of who answers without looking at the record
+        self.plain: deque[float] = deque(
+            maxlen=RECENT_EXAMPLES
+        )  # the same, of who answers without looking at the record
         self.plain_sum = 0.0
         self.commonest = ""  # class so far, or
         self.numbers = [0, 0.0]  # so far: how many, and their sum
         self.classes: dict[str, list[int]] = {}  # of each class: examples, and mistakes among them
         self.curve: list[list[float]] = []  # examples judged, error so far, recent error
         self.stride = 1
-        self.mistakes: deque[dict[str, Any]] = deque(maxlen=MISTAKES)
+        self.mistakes: deque[dict[str, Any]] = deque(maxlen=MISTAKES_KEPT)
         self.alarms: deque[dict[str, Any]] = deque(maxlen=ALARMS)
         self.drifts = 0
         self.answered = 0  # labels of examples that the model had asked about
-        self.answers: deque[list[Any]] = deque(maxlen=ANSWERS)  # the last of them: label, guess, probability
+        self.answers: deque[list[Any]] = deque(maxlen=ANSWERS_KEPT)  # the last of them: label, guess, probability
         self.gain: list[list[float]] = []  # labels, estimated error
 
     # Counting -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from aggro.serve.problems import Problem, one_line
 from aggro.serve.shapes import Examples, check_label, check_record
 
 LOG = logging.getLogger("aggro.serve")
-BATCH = 500  # messages that are learned together
+MESSAGES_TOGETHER = 500  # messages that are learned together
 WAIT = 0.2  # seconds for a message
 PAUSE = 1.0  # seconds, before what could not be written is tried again
 
@@ -81,7 +81,7 @@ class Following:
         try:
             self._write()
             while not self._ending.is_set():
-                messages = self._calling(lambda: self.source.read(BATCH, WAIT))
+                messages = self._calling(lambda: self.source.read(MESSAGES_TOGETHER, WAIT))
                 if messages:
                     self._learn(messages)
                 self._say()

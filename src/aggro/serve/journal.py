@@ -20,7 +20,7 @@ from aggro.serve.store import Store
 from aggro.serve.strict_json import dump
 
 LEARN, UNDO, RESTORE = "learn", "undo", "restore"
-BLOCK = 500  # entries that are read together
+ENTRIES_AT_ONCE = 500  # entries that are read together
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Journal:
             rows = self.store.rows(
                 "SELECT position, kind, time, body, sum, undone FROM journal WHERE model = ? AND position >= ? "
                 "AND position <= ? ORDER BY position LIMIT ?",
-                *(self.model, expected, last, BLOCK),
+                *(self.model, expected, last, ENTRIES_AT_ONCE),
             )
             if not rows:
                 raise Damaged(expected)

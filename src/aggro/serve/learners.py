@@ -24,7 +24,7 @@ from aggro.learners.shared.inside import check_params
 from aggro.models import ModelFileError, describe, load_checkpoint, save
 from aggro.serve.problems import Problem, one_line, short
 
-TASKS = {entry.name: entry.task for entry in learners()}
+TASK_OF_LEARNER = {entry.name: entry.task for entry in learners()}
 REFUSALS = (ValueError, TypeError, OverflowError)  # what a learner raises for rows that it cannot learn
 COLD_ROWS = 4  # of each class, to have code compiled
 
@@ -105,7 +105,7 @@ def task_of(learner: Any) -> str:
     inner = innermost(learner)
     if inner is None:
         return "classification"
-    return TASKS.get(type(inner).__name__) or find(type(inner).__name__).task
+    return TASK_OF_LEARNER.get(type(inner).__name__) or find(type(inner).__name__).task
 
 
 def name_of(learner: Any) -> str:

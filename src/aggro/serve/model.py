@@ -34,7 +34,7 @@ from aggro.serve.store import Store, StoreError
 from aggro.serve.waiting import Waiting, WaitingRoom
 
 LOG = logging.getLogger("aggro.serve")
-STOP = object()
+STOP_LEARNING = object()
 
 
 @dataclass
@@ -237,7 +237,7 @@ class Model:
             except Exception as error:  # the journal has it all
                 LOG.warning("%s: no last snapshot: %s", self.name, one_line(error))
         self._stopping = True
-        self._inbox.put(STOP)
+        self._inbox.put(STOP_LEARNING)
         self._thread.join()
 
     # The thread that learns -----------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class Model:
                     continue
                 self._guarded_group(group)
                 group = []
-                if one is STOP:
+                if one is STOP_LEARNING:
                     return
                 self._do(one)
             self._guarded_group(group)

@@ -27,7 +27,7 @@ from aggro.serve.store import Store, StoreError
 
 LOG = logging.getLogger("aggro.serve")
 DEFAULT = "default"
-DATABASE, MODELS, LOCK = "aggro.db", "models", "lock"
+DATABASE, MODELS_FOLDER, LOCK = "aggro.db", "models", "lock"
 
 
 class FolderInUse(Exception):
@@ -96,7 +96,7 @@ class Models:
 
     def _from_snapshots(self, store: Store) -> None:
         """Enter the newest good snapshot of each model's folder into an empty database."""
-        for folder in sorted((self.folder / MODELS).glob("*")):
+        for folder in sorted((self.folder / MODELS_FOLDER).glob("*")):
             try:
                 described = json.loads((folder / "model.json").read_text())
             except (OSError, ValueError):
@@ -115,7 +115,7 @@ class Models:
                 break
 
     def _model(self, number: int, name: str, spec: dict[str, Any]) -> Model:
-        model = Model(self.store, number, name, spec, self.folder / MODELS / str(number), self.limits)
+        model = Model(self.store, number, name, spec, self.folder / MODELS_FOLDER / str(number), self.limits)
         self.notes += [f"{name}: {lost}" for lost in model.lost]
         return model
 
@@ -178,7 +178,7 @@ class Models:
             return int(connection.execute(sql, (name, json.dumps(spec))).lastrowid or 0)
 
         number = self.store.write(insert)
-        folder = self.folder / MODELS / str(number)
+        folder = self.folder / MODELS_FOLDER / str(number)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
@@ -214,7 +214,7 @@ class Models:
                 connection.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
 
         self.store.write(forget)
-        shutil.rmtree(self.folder / MODELS / str(number), ignore_errors=True)
+        shutil.rmtree(self.folder / MODELS_FOLDER / str(number), ignore_errors=True)
 
     # Ending ---------------------------------------------------------------------------------------------
 

@@ -25,15 +25,15 @@ from aggro.serve.model import Model
 from aggro.serve.problems import Problem, short
 from aggro.serve.waiting import Waiting
 
-DELTA = 0.1
+QUESTION_DELTA = 0.1
 CANDIDATES = 50  # that are looked at together
-SKIPPED = 100_000  # skipped examples that are remembered
+MOST_SKIPPED = 100_000  # skipped examples that are remembered
 
 
 def probability(shares: dict[str, float] | None) -> float:
     """How likely it should be that the model asks about a record with these probabilities."""
     gap = 1.0 - learners.doubt(shares)
-    return DELTA / (DELTA + gap)
+    return QUESTION_DELTA / (QUESTION_DELTA + gap)
 
 
 def asks(p: float) -> bool:
@@ -100,7 +100,7 @@ class Leases:
     def skip(self, model: Model, id: str, person: str) -> None:
         """Show this person another example; this one waits on."""
         with self._lock:
-            if len(self._skipped) >= SKIPPED:
+            if len(self._skipped) >= MOST_SKIPPED:
                 self._skipped.clear()
             self._skipped.add((model.number, id, person))
             if self._held.get((model.number, id), ("",))[0] == person:

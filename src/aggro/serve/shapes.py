@@ -15,9 +15,9 @@ from typing import Any
 from aggro.serve.limits import Limits
 from aggro.serve.problems import Problem, short
 
-LARGEST = 1e150  # of a number in a record or of a target: its square is finite
-WHOLE = 2**63 - 1
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+LARGEST_VALUE_SENT = 1e150  # of a number in a record or of a target: its square is finite
+LARGEST_WHOLE = 2**63 - 1
+MODEL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MADE = "_"  # ids that the service makes begin with it
 
 
@@ -113,7 +113,7 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
             if len(name) > limits.name:
                 raise Problem(422, "name_too_long", f"A field's name{of} has {len(name):,} characters.")
             if value.__class__ is float:
-                if not -LARGEST < value < LARGEST:
+                if not -LARGEST_VALUE_SENT < value < LARGEST_VALUE_SENT:
                     raise too_large(name, of)
             elif value.__class__ is str:
                 if len(value) > limits.text:
@@ -121,7 +121,7 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
             elif value.__class__ is dict or value.__class__ is list:
                 check_nested(value, name, limits, of)
             elif value.__class__ is int:
-                if not -WHOLE <= value <= WHOLE:
+                if not -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
                     raise too_large(name, of)
     elif isinstance(record, str):
         if len(record) > limits.text:
@@ -130,7 +130,9 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
         if len(record) > limits.columns:
             raise Problem(422, "too_many_columns", f"{len(record):,} numbers{of}; {limits.columns:,} are allowed.")
         for value in record:
-            if not (value.__class__ is float and -LARGEST < value < LARGEST) and not is_number(value):
+            if not (value.__class__ is float and -LARGEST_VALUE_SENT < value < LARGEST_VALUE_SENT) and not is_number(
+                value
+            ):
                 raise Problem(422, "not_a_number", f"A list{of} must hold finite numbers only, got {short(value)}.")
     else:
         what = "an object, a text or a list of numbers"
@@ -191,15 +193,15 @@ def check_id(id: Any, limits: Limits, of: str = "") -> None:
 
 def check_name(name: str) -> None:
     """Refuse what cannot be a model's name."""
-    if not NAME.fullmatch(name):
+    if not MODEL_NAME.fullmatch(name):
         what = "letters, digits, '.', '_' and '-', at most 64, beginning with a letter or digit"
         raise Problem(422, "bad_name", f"{short(name)} cannot name a model: use {what}.")
 
 
 def is_number(value: Any) -> bool:
     if value.__class__ is float:
-        return math.isfinite(value) and abs(value) < LARGEST
-    return value.__class__ is int and -WHOLE <= value <= WHOLE
+        return math.isfinite(value) and abs(value) < LARGEST_VALUE_SENT
+    return value.__class__ is int and -LARGEST_WHOLE <= value <= LARGEST_WHOLE
 
 
 def too_large(name: str, of: str) -> Problem:

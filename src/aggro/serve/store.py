@@ -17,9 +17,9 @@ from typing import Any
 
 from aggro.serve.problems import Problem
 
-FORMAT = 1
-MOST = 1_024  # changes in one transaction
-PAGES = 1_000  # of the write-ahead log, before it is written back
+STORE_FORMAT = 1
+MOST_CHANGES = 1_024  # changes in one transaction
+WAL_PAGES = 1_000  # of the write-ahead log, before it is written back
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
     model INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, spec TEXT NOT NULL, base TEXT NOT NULL);
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS set_aside (
 """
 
 Change = Callable[[sqlite3.Connection], Any]
-STOP = object()
+STOP_WRITING = object()
 
 
 class StoreError(Exception):
@@ -79,7 +79,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
-        for setting in ("journal_mode=WAL", "synchronous=FULL", f"wal_autocheckpoint={PAGES}", "foreign_keys=ON"):
+        for setting in ("journal_mode=WAL", "synchronous=FULL", f"wal_autocheckpoint={WAL_PAGES}", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {setting}")
         return connection
 
@@ -87,8 +87,10 @@ class Store:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        elif version != FORMAT:
-            raise StoreError(f"{self.path} was written by another version of aggro (format {version}, not {FORMAT}).")
+        elif version != STORE_FORMAT:
+            raise StoreError(
+                f"{self.path} was written by another version of aggro (format {version}, not {STORE_FORMAT})."
+            )
         (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(str(found))
@@ -96,7 +98,7 @@ class Store:
         for statement in SCHEMA.split(";"):
             if statement.strip():
                 connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={FORMAT}")
+        connection.execute(f"PRAGMA user_version={STORE_FORMAT}")
         connection.execute("COMMIT")
 
     # Reading --------------------------------------------------------------------------------------------
@@ -141,7 +143,7 @@ class Store:
         """Write what waits, and stop."""
         if not self._closed:
             self._closed = True
-            self._waiting.put(STOP)
+            self._waiting.put(STOP_WRITING)
             self._thread.join()
 
     def _write_all(self) -> None:
@@ -150,10 +152,10 @@ class Store:
         stopping = False
         while not stopping:
             jobs = [self._waiting.get()]
-            while len(jobs) < MOST and not self._waiting.empty():
+            while len(jobs) < MOST_CHANGES and not self._waiting.empty():
                 jobs.append(self._waiting.get())
-            stopping = any(job is STOP for job in jobs)
-            self._commit(connection, [job for job in jobs if job is not STOP])
+            stopping = any(job is STOP_WRITING for job in jobs)
+            self._commit(connection, [job for job in jobs if job is not STOP_WRITING])
         connection.close()
 
     def _commit(self, connection: sqlite3.Connection, jobs: list[tuple[Change, Future[Any]]]) -> None:

@@ -14,8 +14,8 @@ from aggro.serve.shapes import check_name
 from aggro.serve.store import Store
 
 SCOPES = ("read", "learn", "admin")  # each includes those before it
-PREFIX = "aggro_"
-FRESH = 1.0  # seconds for which the list of tokens is used again
+TOKEN_PREFIX = "aggro_"
+TOKENS_FRESH = 1.0  # seconds for which the list of tokens is used again
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Tokens:
     def __init__(self, store: Store, most: int = 1_000) -> None:
         self.store, self.most = store, most
         self._known: list[Token] = []
-        self._read = -FRESH
+        self._read = -TOKENS_FRESH
 
     def add(self, name: str, scope: str) -> str:
         """Make a token; this is the only time that it is shown."""
@@ -47,12 +47,12 @@ class Tokens:
             raise Problem(422, "bad_scope", f"A token's scope is one of {', '.join(SCOPES)}.")
         if len(self.listed()) >= self.most:
             raise Problem(409, "too_many_tokens", f"There are {self.most:,} tokens, and no more are allowed.")
-        token = PREFIX + secrets.token_urlsafe(32)
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         try:
             self.store.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", name, hashed(token), scope, time.time())
         except sqlite3.IntegrityError:
             raise Problem(409, "token_exists", f"There is a token named {name!r} already.") from None
-        self._read = -FRESH
+        self._read = -TOKENS_FRESH
         return token
 
     def revoke(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class Tokens:
         def delete(connection: sqlite3.Connection) -> bool:
             return connection.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount > 0
 
-        self._read = -FRESH
+        self._read = -TOKENS_FRESH
         return bool(self.store.write(delete))
 
     def listed(self) -> list[Token]:
@@ -72,7 +72,7 @@ class Tokens:
     def find(self, token: str) -> Token | None:
         """The token that was sent. Every comparison takes the same time, and all are made."""
         now = time.monotonic()
-        if now - self._read > FRESH:
+        if now - self._read > TOKENS_FRESH:
             self._known, self._read = self.listed(), now
         sent, found = hashed(token), None
         for known in self._known:

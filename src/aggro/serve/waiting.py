@@ -14,7 +14,7 @@ from aggro.serve.problems import Problem, short
 from aggro.serve.store import Store
 from aggro.serve.strict_json import dump
 
-DAY = 86_400.0
+ONE_DAY = 86_400.0
 STARTED = time.time() - time.monotonic()
 
 
@@ -83,7 +83,7 @@ class WaitingRoom:
         return json.loads(row[4])
 
     def _expire(self, connection: sqlite3.Connection) -> None:
-        old = now() - self.limits.waiting_days * DAY
+        old = now() - self.limits.waiting_days * ONE_DAY
         gone = connection.execute("DELETE FROM waiting WHERE model = ? AND time < ?", (self.model, old)).rowcount
         (count,) = connection.execute("SELECT count(*) FROM waiting WHERE model = ?", (self.model,)).fetchone()
         if count > self.limits.waiting:
@@ -96,13 +96,13 @@ class WaitingRoom:
 
     def find(self, id: str) -> Waiting | None:
         """The record that waits under an id."""
-        row = self.store.one(f"{COLUMNS} WHERE model = ? AND id = ?", self.model, id)
+        row = self.store.one(f"{SELECT_WAITING} WHERE model = ? AND id = ?", self.model, id)
         return None if row is None else as_waiting(row)
 
     def some(self, most: int, asked: bool) -> list[Waiting]:
         """The oldest records: those that the model asked about, or the others."""
         what = "IS NOT NULL" if asked else "IS NULL"
-        sql = f"{COLUMNS} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
+        sql = f"{SELECT_WAITING} WHERE model = ? AND asked {what} ORDER BY number LIMIT ?"
         return [as_waiting(row) for row in self.store.rows(sql, self.model, most)]
 
     def note(self, asked: dict[str, float | None]) -> Future[Any]:
@@ -128,7 +128,7 @@ class WaitingRoom:
         )
 
 
-COLUMNS = "SELECT number, id, time, record, prediction, asked FROM waiting"
+SELECT_WAITING = "SELECT number, id, time, record, prediction, asked FROM waiting"
 
 
 def as_waiting(row: Any) -> Waiting:

@@ -20,7 +20,7 @@ NEGATIVE_INDEX = 7
 ZERO_INDEX = 8
 HUGE_INDEX = 9
 BAD_QUERY = 10
-NUL = 11
+HOLDS_NUL = 11
 NO_BAR = 12
 BAD_HEAD = 13
 BAD_NAMESPACE = 14
@@ -30,11 +30,11 @@ TAB_BEFORE_BAR = 17
 WORD_LABEL = 18
 SEVERAL_LABELS = 19
 
-SHOWN = 40  # bytes of the text that a message shows
+BYTES_SHOWN = 40  # bytes of the text that a message shows
 LONGEST_SHOWN = 300  # letters of what a file, or somebody else's error, says
 LARGEST_INDEX = 2**31 - 2
 
-WORDS = {
+MESSAGES = {
     NO_LABEL: "the line has no label: it starts with {token}. Expected «label index:value …»",
     BAD_LABEL: "the label {token} is not a number. Expected a decimal number such as 1, -1 or 0.5",
     LARGE_LABEL: "the label {token} is too large for a 64-bit float",
@@ -45,7 +45,7 @@ WORDS = {
     ZERO_INDEX: "the index of {token} is 0, and indices start at 1. If this file counts from 0, pass zero_based=True",
     HUGE_INDEX: f"the index of {{token}} is too large. Expected at most {LARGEST_INDEX}",
     BAD_QUERY: "{token} is not a query id. Expected «qid:» and a whole number, once, after the label",
-    NUL: "there is a NUL byte. Expected text",
+    HOLDS_NUL: "there is a NUL byte. Expected text",
     NO_BAR: "there is no «|» in {token}. Expected «label |namespace feature:value …»",
     BAD_HEAD: "{token} is not a label, importance or base. Expected up to three numbers and a tag before «|»",
     BAD_NAMESPACE: "the namespace {token} is malformed. Expected «|name» or «|name:scale», and then a space",
@@ -85,13 +85,13 @@ def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> Bad
     line_start = text.rfind(b"\n", 0, at) + 1
     line_number, column = lines_before + problem.line + 1, at - line_start + 1
     if text[at : at + 1] == b"\0":
-        return bad_line(WORDS[NUL], file, line_number, column)
+        return bad_line(MESSAGES[HOLDS_NUL], file, line_number, column)
     # The word around the place, or as much of it as fits.
-    before = re.split(rb"\s", text[max(line_start, at - SHOWN) : at])[-1]
-    after = re.split(rb"\s", text[at : at + SHOWN], maxsplit=1)[0]
+    before = re.split(rb"\s", text[max(line_start, at - BYTES_SHOWN) : at])[-1]
+    after = re.split(rb"\s", text[at : at + BYTES_SHOWN], maxsplit=1)[0]
     word = (before + after).decode("utf-8", "replace")
-    token = repr(word[:SHOWN]) + "…" * (len(word) > SHOWN) if word else "the end of the line"
-    return bad_line(WORDS[problem.code].format(token=token), file, line_number, column)
+    token = repr(word[:BYTES_SHOWN]) + "…" * (len(word) > BYTES_SHOWN) if word else "the end of the line"
+    return bad_line(MESSAGES[problem.code].format(token=token), file, line_number, column)
 
 
 def bad_line(what: str, file: str, line: int, column: int) -> BadLine:

@@ -136,15 +136,15 @@ DATA_SETS = (
     ),
     libsvm("webspam", 254, (350_000,), ("webspam_wc_normalized_unigram.svm.xz",), note="Unigrams, normalised."),
 )  # fmt: skip
-NAMES = {entry.name: entry for entry in DATA_SETS}
+DATA_SET_BY_NAME = {entry.name: entry for entry in DATA_SETS}
 
 
 def find_set(name: str) -> DataSet:
     """The set of this name; an error suggests the nearest."""
-    if name in NAMES:
-        return NAMES[name]
-    near = difflib.get_close_matches(name.lower(), NAMES, 1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(NAMES)}."
+    if name in DATA_SET_BY_NAME:
+        return DATA_SET_BY_NAME[name]
+    near = difflib.get_close_matches(name.lower(), DATA_SET_BY_NAME, 1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(DATA_SET_BY_NAME)}."
     raise ValueError(f"There is no data set {name!r}. {hint}")
 
 
@@ -183,7 +183,7 @@ def load(name: str, part: str = "train", *, data: str | os.PathLike[Any] | None 
     Parameters
     ----------
     name : str
-        One of ``aggro.streams.datasets.NAMES``; ``aggro data list`` shows them.
+        One of ``aggro.streams.datasets.DATA_SET_BY_NAME``; ``aggro data list`` shows them.
     part : {"train", "test"}, default="train"
         The part to open.
     data : path, default=None

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from aggro.streams.tables.roles import Column
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-NUMBER = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
-SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER + rb")*\s*(#.*)?")
+NUMBER_PATTERN = rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+SVMLIGHT_LINE = re.compile(rb"\s*" + NUMBER_PATTERN + rb"(\s+qid:\d+)?(\s+\d+:" + NUMBER_PATTERN + rb")*\s*(#.*)?")
 
-VW_NAMESPACE = rb"\|([^\s|:]*(:" + NUMBER + rb")?\s|\s)"
+VW_NAMESPACE = rb"\|([^\s|:]*(:" + NUMBER_PATTERN + rb")?\s|\s)"
 VW_LINE = re.compile(
     rb"([^|,;\t\"{]*\s|'?[^|,;\s\"{]*)?" + VW_NAMESPACE
     # Numbers and a tag that touches the bar; a table with bars has others without a space before them.
-    + rb"|" + NUMBER + rb"(\s+" + NUMBER + rb"){0,2}\s+'?[^|,;\s\"{]+" + VW_NAMESPACE + rb"[^|]*(\s\|[^|]*)*$"
+    + rb"|" + NUMBER_PATTERN + rb"(\s+" + NUMBER_PATTERN + rb"){0,2}\s+'?[^|,;\s\"{]+"
+    + VW_NAMESPACE + rb"[^|]*(\s\|[^|]*)*$"
 )  # fmt: skip
 
 
@@ -185,7 +186,7 @@ FORMATS = {
 }
 
 
-TEXT = (".txt", ".text")
+TEXT_SUFFIXES = (".txt", ".text")
 CONVERT = "Save it as CSV, JSON Lines or Parquet."
 OTHERS: tuple[tuple[re.Pattern[bytes], str], ...] = (  # what people have, too, and what to do with it
     (re.compile(rb"(?s)PK\x03\x04.*(xl/|\[Content_Types\])"), f"an Excel workbook. {CONVERT}"),
@@ -227,9 +228,9 @@ def find_format(source: Source, said: str | None) -> Format:
     if other is not None:
         raise ValueError(f"{source.title} is {other}")
     for format in FORMATS.values():
-        if head and format.looks_so(head) and not (name.endswith(TEXT) and _is_prose(format, head)):
+        if head and format.looks_so(head) and not (name.endswith(TEXT_SUFFIXES) and _is_prose(format, head)):
             return format
-    if head and name.endswith(TEXT):
+    if head and name.endswith(TEXT_SUFFIXES):
         return FORMATS["text"]
     shown = _first_line(head)[:60].decode("utf-8", "replace")
     raise ValueError(

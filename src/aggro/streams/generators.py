@@ -13,8 +13,8 @@ import numpy as np
 
 from aggro.streams.chunk import Chunk
 
-BLOCK = 1024
-WORDS, CONCEPT = 1, 2  # kinds of seeds, so that streams with one seed are not alike
+GENERATED_ROWS = 1024
+WORD_SEEDS, CONCEPT_SEEDS = 1, 2  # kinds of seeds, so that streams with one seed are not alike
 
 
 def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -> Iterator[Chunk]:
@@ -24,8 +24,8 @@ def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -
     """
 
     def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        y = np.where(rng.random(BLOCK) < 0.5, -1, 1)
-        return rng.standard_normal((BLOCK, d)) + y[:, None] * (2.0 / np.sqrt(d)), y
+        y = np.where(rng.random(GENERATED_ROWS) < 0.5, -1, 1)
+        return rng.standard_normal((GENERATED_ROWS, d)) + y[:, None] * (2.0 / np.sqrt(d)), y
 
     return _stream(n, chunk, (seed,), rows)
 
@@ -68,10 +68,10 @@ def rotating_xor(
     """
 
     def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        cloud = rng.integers(0, 4, BLOCK)
+        cloud = rng.integers(0, 4, GENERATED_ROWS)
         angle = np.pi / 4 + cloud * (np.pi / 2) + np.radians(turn) * (numbers // every)
         means = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        return means + spread * rng.standard_normal((BLOCK, 2)), np.where(cloud % 2 == 0, 1, -1)
+        return means + spread * rng.standard_normal((GENERATED_ROWS, 2)), np.where(cloud % 2 == 0, 1, -1)
 
     return _stream(n, chunk, (seed,), rows)
 
@@ -114,10 +114,10 @@ def drifting(
         raise ValueError(f"d must be at least 2 for a hyperplane to turn, got {d}.")
 
     def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X = rng.standard_normal((BLOCK, d))
-        flipped = rng.random(BLOCK) < noise
-        concepts = numbers // jump if jump is not None else np.zeros(BLOCK, np.int64)
-        above = np.empty(BLOCK, bool)
+        X = rng.standard_normal((GENERATED_ROWS, d))
+        flipped = rng.random(GENERATED_ROWS) < noise
+        concepts = numbers // jump if jump is not None else np.zeros(GENERATED_ROWS, np.int64)
+        above = np.empty(GENERATED_ROWS, bool)
         for concept in np.unique(concepts):
             here = concepts == concept
             u, v = _turning_plane(seed, int(concept), d)
@@ -130,7 +130,7 @@ def drifting(
 
 def _turning_plane(seed: int, concept: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Two orthogonal directions of length 1."""
-    frame, _ = np.linalg.qr(np.random.default_rng((seed, CONCEPT, concept)).standard_normal((d, 2)))
+    frame, _ = np.linalg.qr(np.random.default_rng((seed, CONCEPT_SEEDS, concept)).standard_normal((d, 2)))
     return frame[:, 0], frame[:, 1]
 
 
@@ -185,19 +185,19 @@ def sparse_text(
     def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[Any, np.ndarray]:
         from scipy.sparse import csr_array
 
-        y = rng.integers(0, classes, BLOCK)
-        lengths = np.maximum(1, rng.poisson(words, BLOCK))
+        y = rng.integers(0, classes, GENERATED_ROWS)
+        lengths = np.maximum(1, rng.poisson(words, GENERATED_ROWS))
         label = np.repeat(y, lengths)
         speaks = rng.random(label.size) < signal
         place = rng.random(label.size)
         common, special = (np.searchsorted(law, place * law[-1]) for law in laws)
         columns = np.where(speaks, shared + label * own + special, common)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        X = csr_array((np.ones(label.size), columns, indptr), shape=(BLOCK, vocabulary))
+        X = csr_array((np.ones(label.size), columns, indptr), shape=(GENERATED_ROWS, vocabulary))
         X.sum_duplicates()
         return X, y
 
-    stream = _stream(n, chunk, (seed, WORDS), rows)
+    stream = _stream(n, chunk, (seed, WORD_SEEDS), rows)
     return map(_with_names, stream) if named else stream
 
 
@@ -215,14 +215,14 @@ def _stream(
     """The first n rows in chunks. ``rows`` draws a whole block: it gets a generator and the rows' numbers."""
 
     def draw(block: int) -> tuple[Any, np.ndarray]:
-        return rows(np.random.default_rng((*seed, block)), block * BLOCK + np.arange(BLOCK))
+        return rows(np.random.default_rng((*seed, block)), block * GENERATED_ROWS + np.arange(GENERATED_ROWS))
 
     drawn: dict[int, tuple[Any, np.ndarray]] = {}
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
-        needed = range(start // BLOCK, -(-stop // BLOCK))
+        needed = range(start // GENERATED_ROWS, -(-stop // GENERATED_ROWS))
         drawn = {block: drawn[block] if block in drawn else draw(block) for block in needed}
-        here = slice(start - needed.start * BLOCK, stop - needed.start * BLOCK)
+        here = slice(start - needed.start * GENERATED_ROWS, stop - needed.start * GENERATED_ROWS)
         X = _stacked([X for X, _ in drawn.values()])
         yield Chunk(X[here], np.concatenate([y for _, y in drawn.values()])[here])
 

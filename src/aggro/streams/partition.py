@@ -17,7 +17,7 @@ from aggro.streams.reader import Stream
 from aggro.streams.settled import Settled
 
 PARTITION_BYTES = 2**26
-LATER = {
+NOT_FOR_PARTITIONS = {
     "start": "A partition is read from its first row on",
     "threads": "Say it when a partition is opened: partition.open(threads=…)",
 }
@@ -148,7 +148,7 @@ def partitions(path: Paths, *, partition_bytes: int = PARTITION_BYTES, **options
     0 13 [[1.0]]
     13 27 [[-1.0, 1.0]]
     """
-    for name, instead in LATER.items():
+    for name, instead in NOT_FOR_PARTITIONS.items():
         if name in options:
             raise ValueError(f"{name}= means nothing for partitions. {instead}.")
     if not isinstance(partition_bytes, Integral) or partition_bytes < 1:

@@ -61,9 +61,9 @@ class Stream:
             if not raw:
                 options |= {"labels": None, "columns": None}
         for name, value in options.items():
-            if name not in self._format.options and value != DEFAULTS[name]:
+            if name not in self._format.options and value != READER_DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
-            if name in RAW_ONLY and not raw and value != DEFAULTS[name]:
+            if name in RAW_ONLY and not raw and value != READER_DEFAULTS[name]:
                 raise ValueError(f"{name}= is for raw tables. Leave it out, or pass raw=True.")
         self.raw = raw
         self.prepare: Callable[[Any], Any] | None = None  # what the reading threads make of each raw table of text
@@ -155,7 +155,7 @@ class Stream:
         return f"<stream of {self.format} rows from {', '.join(source.title for source in self.sources[:3])}>"
 
 
-DEFAULTS: dict[str, Any] = {
+READER_DEFAULTS: dict[str, Any] = {
     "label": None,
     "weight": None,
     "text": (),

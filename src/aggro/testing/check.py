@@ -29,7 +29,7 @@ class Check(NamedTuple):
         return variant.why_not(str(self), *([self.claim] if self.claim else []))
 
 
-CHECKS: list[Check] = []
+CONTRACT_CHECKS: list[Check] = []
 # Claims that not only a check is about. A learner for which one does not hold says so under this name.
 WEIGHTS_SCALE_C = "a weight scales C"
 ZEROS_TEACH_NOTHING = "a row of zeros teaches nothing"
@@ -45,7 +45,7 @@ def check(
     claim: str | None = None,
 ) -> Callable[[Callable[[Variant], None]], Callable[[Variant], None]]:
     def entered(function: Callable[[Variant], None]) -> Callable[[Variant], None]:
-        CHECKS.append(Check(function, needs, claim))
+        CONTRACT_CHECKS.append(Check(function, needs, claim))
         return function
 
     return entered

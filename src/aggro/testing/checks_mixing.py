@@ -24,17 +24,19 @@ from aggro.testing.variants import (
     stream,
 )
 
-APART = 30  # rows of each
+ROWS_OF_EACH = 30  # rows of each
 
 
 def started(variant: Variant, n: int = 4) -> tuple[Any, list[tuple[np.ndarray, np.ndarray]]]:
     """A learner that has learned what all must have in common, and rows for so many copies of it."""
     rows = common_start(variant.new())
-    X, y = stream(variant, n=rows + n * APART)
+    X, y = stream(variant, n=rows + n * ROWS_OF_EACH)
     start = variant.new()
     if rows:
         start.partial_fit(X[:rows], y[:rows])
-    return start, [(X[k : k + APART], y[k : k + APART]) for k in range(rows, rows + n * APART, APART)]
+    return start, [
+        (X[k : k + ROWS_OF_EACH], y[k : k + ROWS_OF_EACH]) for k in range(rows, rows + n * ROWS_OF_EACH, ROWS_OF_EACH)
+    ]
 
 
 def can_be_mixed(variant: Variant) -> bool:
@@ -120,12 +122,12 @@ def the_order_of_merging_does_not_matter_to_the_bit(variant: Variant) -> None:
 def merging_goes_by_name(variant: Variant) -> None:
     """Classes and features that only some have seen, and in other orders, are right by name."""
     rows = common_start(variant.new())
-    X, y = stream(variant, n=rows + 2 * APART)
+    X, y = stream(variant, n=rows + 2 * ROWS_OF_EACH)
     start = variant.new()
     for x, target in zip(as_dicts(X[:rows]), y[:rows], strict=True):
         start.learn_one(x, target)
     first, second = copy.deepcopy(start), copy.deepcopy(start)
-    half = rows + APART
+    half = rows + ROWS_OF_EACH
     for model, some, kept, columns in (
         (first, slice(rows, half), ("a", "b"), (0, 1, 2, 3)),
         (second, slice(half, None), ("c", "b"), (5, 4, 3, 2)),

@@ -16,7 +16,7 @@ from aggro.learners.shared.one_row import Explanation
 from aggro.testing.check import check
 from aggro.testing.variants import Variant, as_dicts, expect, known, learn_rows, stream
 
-FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of the package
+PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of the package
 ONE_ROW = ("predict_one", "decision_one", "predict_proba_one", "decision_std_one", "explain_one", "score_one")
 MANY_ROWS = ("predict", "decision_function", "predict_proba", "decision_std", "score_samples")
 
@@ -86,7 +86,7 @@ def watched(call: Callable[[], Any], at: Callable[[int, Any], None]) -> Any:
     numbers = count()
 
     def trace(frame: Any, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(FOLDER) or frame.f_code.co_filename == __file__:
+        if not frame.f_code.co_filename.startswith(PACKAGE_FOLDER) or frame.f_code.co_filename == __file__:
             return None
         if event == "line":
             at(next(numbers), frame)

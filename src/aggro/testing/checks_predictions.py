@@ -10,7 +10,7 @@ import numpy as np
 from aggro.testing.check import check
 from aggro.testing.variants import Variant, decisions, expect, known, stream
 
-FAR = (1e3, 1e6)
+FAR_FACTORS = (1e3, 1e6)
 
 
 def with_outliers(variant: Variant, classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +76,7 @@ def predictions_follow_from_the_weights(variant: Variant) -> None:
     for classes in (2, 3) if variant.classifies else (2,):
         X, y = with_outliers(variant, classes)
         model = variant.new().partial_fit(X, y)
-        rows = np.vstack([X, *(by * X for by in FAR)])
+        rows = np.vstack([X, *(by * X for by in FAR_FACTORS)])
         weights = np.atleast_2d(getattr(model, "coef_", np.zeros((0, 0))))
         if weights.shape[1] != rows.shape[1]:  # it has none, or those of features that a map makes
             return
@@ -91,7 +91,7 @@ def explanations_of_far_rows_sum_to_the_score(variant: Variant) -> None:
     """Contributions and intercept sum to the score, however far the row is."""
     X, y = with_outliers(variant, 2)
     model = variant.new().partial_fit(X, y)
-    for x in [by * X[3] for by in FAR]:
+    for x in [by * X[3] for by in FAR_FACTORS]:
         explained, score = model.explain_one(x), model.decision_one(x)
         size = 1.0 + abs(explained.intercept) + sum(map(abs, explained.values()))
         found = sum(explained.values()) + explained.intercept

@@ -46,7 +46,7 @@ def in_named_chunks(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
     return model
 
 
-WAYS: list[Callable[..., Any]] = [
+WAYS_TO_LEARN: list[Callable[..., Any]] = [
     learn_rows,
     lambda model, X, y: learn_rows(model, as_dicts(X), y),
     lambda model, X, y: learn_rows(model, as_pairs(X), y),
@@ -193,7 +193,7 @@ def a_loaded_model_goes_on_as_the_saved_one(variant: Variant) -> None:
     X[:12, 4:] = 0.0  # for dicts and pairs, features appear after loading too; so does a class
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.aggro")
-        for learn in WAYS:
+        for learn in WAYS_TO_LEARN:
             for cut in (1, 10, 30):
                 saved = learn(variant.new(), X[:cut], y[:cut])
                 saved.save(path)
@@ -215,7 +215,7 @@ def whatever_is_learned_can_be_saved(variant: Variant) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.aggro")
         for at, (rows, targets, weight) in enumerate(odd_rows(variant, X, y)):
-            learn = WAYS[at % len(WAYS)]
+            learn = WAYS_TO_LEARN[at % len(WAYS_TO_LEARN)]
             model = learn(variant.new(), X[:20], y[:20])
             if weight == 1.0:
                 learn(model, rows[20:30], targets[20:30])

@@ -21,10 +21,10 @@ from aggro.testing import (  # they enter their checks
     checks_rows,  # noqa: F401
     checks_streams,  # noqa: F401
 )
-from aggro.testing.check import CHECKS, CLAIMS
+from aggro.testing.check import CLAIMS, CONTRACT_CHECKS
 from aggro.testing.variants import contracts, expect, variants
 
-LOSSES = (1e-6, 0.1, 1.0, 30.0, 1e6)
+LOSS_LEVELS = (1e-6, 0.1, 1.0, 30.0, 1e6)
 NORMS = (1e-6, 0.5, 1.0, 40.0, 1e6)
 AGGRESSIVENESS = (1e-6, 0.01, 1.0, 100.0, 1e6)
 
@@ -69,9 +69,9 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     kind = learner if isinstance(learner, type) else type(learner)
     entry = entry_of(kind)
     skip = dict(skip or {})
-    unknown = sorted(set(skip) - {str(check) for check in CHECKS})
+    unknown = sorted(set(skip) - {str(check) for check in CONTRACT_CHECKS})
     if unknown:
-        raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CHECKS))}.")
+        raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CONTRACT_CHECKS))}.")
     for claim in unknown_claims(entry):
         raise ValueError(f"The contract of {entry.name} is about {claim!r}, which nothing claims.")
     given = {} if kind is learner else changed(learner)
@@ -83,7 +83,7 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
     passed: list[str] = []
     skipped: dict[str, str] = {}
     failed: list[str] = []
-    for variant, check in product(variants(entry, given), CHECKS):
+    for variant, check in product(variants(entry, given), CONTRACT_CHECKS):
         name = f"{variant}: {check}"
         if not check.needs(variant):
             continue
@@ -107,7 +107,7 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
 def unknown_claims(entry: Entry) -> list[str]:
     """What a learner says of itself under a name that no check has, none of the claims, and none of scikit-learn's."""
     exempt = [claim for contract in contracts(entry) for claim in contract.exempt]
-    known = {*CLAIMS, *map(str, CHECKS)}
+    known = {*CLAIMS, *map(str, CONTRACT_CHECKS)}
     return [claim for claim in exempt if claim not in known and not claim.startswith("check_")]
 
 
@@ -140,7 +140,7 @@ def check_step(step: OwnStep) -> None:
     if not isinstance(step, OwnStep):
         raise StepError(f"check_step takes a step that was made with aggro.step, got {step!r}.")
     compiled = from_python(OWN_SIZES[type(step.code)])
-    for loss, q, C in product(LOSSES, NORMS, AGGRESSIVENESS):
+    for loss, q, C in product(LOSS_LEVELS, NORMS, AGGRESSIVENESS):
         asked = f"{step}(loss={loss:g}, q={q:g}, C={C:g})"
         try:
             tau = float(step(loss, q, C))

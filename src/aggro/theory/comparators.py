@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.theory.find_comparator import ROUNDING, nearest_without_loss
+from aggro.theory.find_comparator import EDGE_ROUNDING, nearest_without_loss
 from aggro.theory.setting import Additive, Setting
 
 BETTER = "Give another, or comparator='best'; for streams that have none see unrealizable_bound."
@@ -70,8 +70,8 @@ def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
         return found
     u = as_vector(given, setting)
     excess = problem.discrepancies(u) - problem.edge
-    row = int(np.argmax(excess - ROUNDING * problem.sizes(u)))
-    if excess[row] > ROUNDING * problem.sizes(u)[row]:
+    row = int(np.argmax(excess - EDGE_ROUNDING * problem.sizes(u)))
+    if excess[row] > EDGE_ROUNDING * problem.sizes(u)[row]:
         raise ValueError(
             f"{asker} needs a comparator without loss, and this one has loss {excess[row]:.6g} on row {row}. "
             + (BETTER if isinstance(setting, Additive) else "Give another.")

@@ -25,7 +25,7 @@ from aggro.theory.problems import Problem, Uniclass
 from aggro.theory.theorems import Geometry
 
 STATEMENT = "Σℓ² + 2(ε − ε*)Σℓ ≤ 2U²D(u‖w₁)B"
-ROUNDING = 1e-9
+ENTROPY_ROUNDING = 1e-9
 
 
 def relative_entropy(p: np.ndarray, start: np.ndarray) -> float:
@@ -48,7 +48,7 @@ def on_simplex(u: np.ndarray, radius: float) -> np.ndarray:
     """The p of a comparator U p."""
     if (u < 0.0).any():
         raise ValueError(f"The comparator has the negative weight {u.min():.6g}. On the simplex there is none.")
-    if abs(u.sum() - radius) > ROUNDING * radius:
+    if abs(u.sum() - radius) > ENTROPY_ROUNDING * radius:
         raise ValueError(f"The comparator's weights sum to {u.sum():.6g}, and must sum to the radius {radius:.6g}.")
     p: np.ndarray = u / u.sum()
     return p
@@ -63,7 +63,7 @@ def on_signed_simplex(u: np.ndarray, radius: float, start: np.ndarray) -> np.nda
 
     n = u.shape[0]
     size = float(np.abs(u).sum())
-    if size > radius * (1.0 + ROUNDING):
+    if size > radius * (1.0 + ENTROPY_ROUNDING):
         raise ValueError(f"The comparator has ‖u‖₁ = {size:.6g}, and the radius allows {radius:.6g}.")
     half = u / (2.0 * max(radius, size))
     mean = np.sqrt(start[:n] * start[n:])

@@ -24,11 +24,11 @@ import numpy as np
 
 from aggro.theory.problems import Problem
 
-ROUNDING = 1e-9  # a discrepancy above the edge by this share of what it is a difference of is rounding
-ROUNDS = 1000
+EDGE_ROUNDING = 1e-9  # a discrepancy above the edge by this share of what it is a difference of is rounding
+COMPARATOR_ROUNDS = 1000
 ROWS_A_ROUND = 64, 512  # the least and the most; in between, as many as there are weights
-LARGEST = 2**27  # numbers that are kept of the half-spaces
-DENSE = 1000  # vectors up to this size have their linear equations solved directly
+LARGEST_HISTORY = 2**27  # numbers that are kept of the half-spaces
+DIRECT_SOLVE_SIZE = 1000  # vectors up to this size have their linear equations solved directly
 FARTHEST = 1e9  # a u this many times farther from w₁ than the farthest single half-space is not looked for
 
 
@@ -38,13 +38,13 @@ def nearest_without_loss(problem: Problem, start: np.ndarray) -> np.ndarray | No
     V = np.empty((0, problem.length))
     h = np.empty(0)
     many = int(np.clip(problem.length, *ROWS_A_ROUND))
-    for _ in range(ROUNDS):
+    for _ in range(COMPARATOR_ROUNDS):
         excess = problem.discrepancies(u) - problem.edge
-        violated = np.flatnonzero(excess > ROUNDING * problem.sizes(u))
+        violated = np.flatnonzero(excess > EDGE_ROUNDING * problem.sizes(u))
         if violated.shape[0] == 0:
             return u
         chosen = violated[np.argsort(-excess[violated], kind="stable")[:many]]
-        if (V.shape[0] + chosen.shape[0]) * problem.length > LARGEST:
+        if (V.shape[0] + chosen.shape[0]) * problem.length > LARGEST_HISTORY:
             raise ValueError(
                 f"Finding a comparator takes too much memory here: {V.shape[0]:,} rows with {problem.length:,} weights "
                 "are not enough to tell. Give one."
@@ -91,7 +91,7 @@ def least_relative(problem: Problem, start: np.ndarray, C: np.ndarray) -> np.nda
         return float(((u - start) ** 2).sum() + (2.0 * C * problem.losses(u) ** 2).sum())
 
     u, now = start, value(start)
-    for _ in range(ROUNDS):
+    for _ in range(COMPARATOR_ROUNDS):
         losses = problem.losses(u)
         slope = 2.0 * (u - start) - problem.pull(u, 4.0 * C * losses)
         move = newton(problem, u, 4.0 * C * (losses > 0.0), slope)
@@ -108,7 +108,7 @@ def least_relative(problem: Problem, start: np.ndarray, C: np.ndarray) -> np.nda
 def newton(problem: Problem, u: np.ndarray, curvature: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """The solution p of 2p + Σ c_t v_t (v_t·p) = slope, over the rows with a loss."""
     active = np.flatnonzero(curvature)
-    if problem.length <= DENSE:
+    if problem.length <= DIRECT_SOLVE_SIZE:
         v = problem.directions(u, active)
         solution: np.ndarray = np.linalg.solve(2.0 * np.eye(problem.length) + (v.T * curvature[active]) @ v, slope)
         return solution

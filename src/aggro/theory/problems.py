@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 2**22  # numbers of a sparse matrix that are made dense at a time
-TINY = np.finfo(np.float64).tiny
+DENSE_NUMBERS = 2**22  # numbers of a sparse matrix that are made dense at a time
+TINIEST_FLOAT = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,16 +163,16 @@ class Uniclass(Problem):
         return far
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
-        shares = a / np.maximum(self.discrepancies(w), TINY)
+        shares = a / np.maximum(self.discrepancies(w), TINIEST_FLOAT)
         return self.add_up(shares) - float(shares.sum()) * w
 
     def along(self, w: np.ndarray, p: np.ndarray) -> np.ndarray:
-        products: np.ndarray = (self.scores(p) - w @ p) / np.maximum(self.discrepancies(w), TINY)
+        products: np.ndarray = (self.scores(p) - w @ p) / np.maximum(self.discrepancies(w), TINIEST_FLOAT)
         return products
 
     def directions(self, w: np.ndarray, which: np.ndarray) -> np.ndarray:
         away: np.ndarray = self.dense(which) - w
-        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), TINY)
+        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), TINIEST_FLOAT)
         return away
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -180,7 +180,7 @@ class Uniclass(Problem):
         if not hasattr(self.X, "toarray"):
             yield self.X
             return
-        step = max(1, BLOCK // self.X.shape[1])
+        step = max(1, DENSE_NUMBERS // self.X.shape[1])
         for start in range(0, self.n_rows, step):
             yield self.X[start : start + step].toarray()
 

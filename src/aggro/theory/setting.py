@@ -14,7 +14,7 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
 from aggro.learners.linear.bank import Bank, Grid
 from aggro.learners.linear.base import Linear
-from aggro.learners.linear.forgetting import WEIGHTS
+from aggro.learners.linear.forgetting import WEIGHTS_SCALE
 from aggro.learners.multiplicative import estimators as multiplicative
 from aggro.learners.multiplicative.rule import Simplexes
 from aggro.learners.shared.detector import Detector
@@ -127,11 +127,11 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
 def vector(state: Any, problem: Problem, sign: float) -> np.ndarray:
     """The weights that learn, as a vector of the problem."""
     w = np.zeros(problem.length)
-    learned = predicting(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS]
+    learned = predicting(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS_SCALE]
     known = min(problem.size, learned.shape[0])
     w[:known] = learned[:known]
     if problem.bias:
-        w[-1] = state.b[0, 0] * state.scale[WEIGHTS]
+        w[-1] = state.b[0, 0] * state.scale[WEIGHTS_SCALE]
     return sign * w
 
 

@@ -20,14 +20,14 @@ from aggro.engine.rows import pointers_ascend
 KINDS = {
     "empty": lambda content: b"",
     "one byte": lambda content: content[:1],
-    "cut in the name": lambda content: content[: len(keeping.MAGIC) - 1],
-    "cut in the checksum": lambda content: content[: len(keeping.MAGIC) + 5],
-    "nothing but the checksum": lambda content: content[: len(keeping.MAGIC) + keeping.SIZE],
+    "cut in the name": lambda content: content[: len(keeping.CODE_MAGIC) - 1],
+    "cut in the checksum": lambda content: content[: len(keeping.CODE_MAGIC) + 5],
+    "nothing but the checksum": lambda content: content[: len(keeping.CODE_MAGIC) + keeping.CHECKSUM_BYTES],
     "half": lambda content: content[: len(content) // 2],
     "all but a byte": lambda content: content[:-1],
     "longer": lambda content: content + b"\0",
     "zeros": lambda content: bytes(len(content)),
-    "another checksum": lambda content: flipped(content, len(keeping.MAGIC) + 3),
+    "another checksum": lambda content: flipped(content, len(keeping.CODE_MAGIC) + 3),
     "another byte in the middle": lambda content: flipped(content, len(content) // 2),
     "another last byte": lambda content: flipped(content, -1),
     "text": lambda content: b"<html>404</html>",
@@ -136,7 +136,7 @@ class Trap:
 
 def test_a_pickle_that_nobody_vouches_for_is_not_read(whole, folder):
     shutil.copytree(whole, folder, dirs_exist_ok=True)
-    trap, head = folder / "sprung", len(keeping.MAGIC) + keeping.SIZE
+    trap, head = folder / "sprung", len(keeping.CODE_MAGIC) + keeping.CHECKSUM_BYTES
     content = entry(folder).read_bytes()
     for bad in (pickle.dumps(Trap(trap)), content[:head] + pickle.dumps(Trap(trap))):
         entry(folder).write_bytes(bad)

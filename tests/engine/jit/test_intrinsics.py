@@ -7,7 +7,7 @@ import random
 import numba
 import numpy as np
 
-from aggro.engine.jit.intrinsics import PLAIN, bits_set, high_half, leading_zeros, trailing_zeros
+from aggro.engine.jit.intrinsics import PYTHON_TWINS, bits_set, high_half, leading_zeros, trailing_zeros
 
 WORDS = [0, 1, 2, 2**32, 2**63, 2**64 - 1, *(random.Random(k).getrandbits(64) >> k for k in range(64))]
 
@@ -22,5 +22,5 @@ def test_instructions_are_what_python_says():
         said = compiled(np.uint64(a), np.uint64(b))
         trailing = (a & -a).bit_length() - 1 if a else 64
         assert said == (a * b >> 64, 64 - a.bit_length(), trailing, a.bit_count())
-        plain = (PLAIN[name](a) for name in ("leading_zeros", "trailing_zeros", "bits_set"))
-        assert said == (PLAIN["high_half"](a, b), *plain)
+        plain = (PYTHON_TWINS[name](a) for name in ("leading_zeros", "trailing_zeros", "bits_set"))
+        assert said == (PYTHON_TWINS["high_half"](a, b), *plain)

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from aggro.engine.jit.intrinsics import PLAIN
+from aggro.engine.jit.intrinsics import PYTHON_TWINS
 from aggro.engine.jit.lane_math import cosine, exponential, exponentials, root, sine, total
 from aggro.engine.jit.lanes import LANES, load, store
 
@@ -41,7 +41,7 @@ def test_the_exponential_is_numpys():
     of_all(values, out)
     np.testing.assert_allclose(out, np.exp(values), rtol=1e-15)
     assert out[0] == out[1] == 1.0
-    np.testing.assert_array_equal(PLAIN["exponential"](values[:8]), np.exp(values[:8]))
+    np.testing.assert_array_equal(PYTHON_TWINS["exponential"](values[:8]), np.exp(values[:8]))
 
 
 def test_the_exponential_at_its_ends():
@@ -50,7 +50,7 @@ def test_the_exponential_at_its_ends():
     of_all(values, out)
     assert out[:3].tolist() == [0.0, 0.0, 0.0]
     np.testing.assert_allclose(out[3:6], np.exp(709.0), rtol=1e-15)
-    np.testing.assert_allclose(PLAIN["exponential"](values), out, rtol=1e-15)
+    np.testing.assert_allclose(PYTHON_TWINS["exponential"](values), out, rtol=1e-15)
 
 
 def test_two_exponentials_are_those_of_each():
@@ -59,14 +59,14 @@ def test_two_exponentials_are_those_of_each():
     of_all(values, out)
     of_pairs(values, by_pairs)
     np.testing.assert_array_equal(by_pairs, out)
-    plain = np.concatenate(PLAIN["exponentials"](values[:8], values[8:16]))
+    plain = np.concatenate(PYTHON_TWINS["exponentials"](values[:8], values[8:16]))
     np.testing.assert_allclose(plain, out[:16], rtol=1e-15)
 
 
 def test_root_and_total():
     values = np.array([1.0, 2.0, 4.0, 8.0, 1e-300, 3.0, 1e16, 0.5])
     out = np.empty(8)
-    assert of_eight(values, out) == PLAIN["total"](values)
+    assert of_eight(values, out) == PYTHON_TWINS["total"](values)
     np.testing.assert_array_equal(out, np.sqrt(values))
 
 
@@ -85,8 +85,8 @@ def test_sine_and_cosine_are_those_of_quarter_turns(size):
     angles = np.fmod(values, 4.0) * (np.pi / 2.0)  # exact: whole turns are taken off before anything is rounded
     np.testing.assert_allclose(sines, np.sin(angles), rtol=0.0, atol=8e-16)
     np.testing.assert_allclose(cosines, np.cos(angles), rtol=0.0, atol=8e-16)
-    np.testing.assert_allclose(PLAIN["sine"](values[:8]), sines[:8], rtol=0.0, atol=8e-16)
-    np.testing.assert_allclose(PLAIN["cosine"](values[:8]), cosines[:8], rtol=0.0, atol=8e-16)
+    np.testing.assert_allclose(PYTHON_TWINS["sine"](values[:8]), sines[:8], rtol=0.0, atol=8e-16)
+    np.testing.assert_allclose(PYTHON_TWINS["cosine"](values[:8]), cosines[:8], rtol=0.0, atol=8e-16)
 
 
 def test_whole_quarter_turns_are_exact_and_no_angle_is_too_large():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit import lanes
-from aggro.engine.jit.intrinsics import PLAIN
+from aggro.engine.jit.intrinsics import PYTHON_TWINS
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 
 HARD = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-310])
@@ -52,7 +52,7 @@ def compiled(function, arity):
 @pytest.mark.parametrize("flip", [False, True])
 def test_an_operation_is_what_numpy_says(function, arity, flip):
     arrays = (HARD, EASY)[:: -1 if flip else 1][:arity]
-    plain = PLAIN.get(getattr(function, "__name__", ""), function)  # as it is with the JIT off
+    plain = PYTHON_TWINS.get(getattr(function, "__name__", ""), function)  # as it is with the JIT off
     with np.errstate(all="ignore"):
         expected = plain(*arrays)
     assert compiled(function, arity)(*arrays).tobytes() == np.asarray(expected, float).tobytes()
@@ -75,7 +75,7 @@ def test_questions_about_all_lanes(values, set_, below):
         return lanes.any_set(lane), lanes.all_below(lane, spread(1.0))
 
     assert asked(values) == (set_, below)
-    assert (PLAIN["any_set"](values), PLAIN["all_below"](values, np.ones(LANES))) == (set_, below)
+    assert (PYTHON_TWINS["any_set"](values), PYTHON_TWINS["all_below"](values, np.ones(LANES))) == (set_, below)
 
 
 def test_a_matrix_times_a_row():
@@ -104,7 +104,7 @@ def test_where_two_are_equal():
     a, b = HARD.copy(), np.where(np.arange(LANES) % 2 == 0, HARD, EASY)
     out = np.zeros(LANES)
     chosen(a, b, EASY, out)
-    assert out.tolist() == PLAIN["where_equal"](a, b, EASY).tolist()
+    assert out.tolist() == PYTHON_TWINS["where_equal"](a, b, EASY).tolist()
     assert 0 < np.count_nonzero(out) < LANES
 
 
@@ -120,8 +120,8 @@ def test_the_first_of_the_best():
     a, b, value = np.array([3.0, 1, 2, 1, 1, 5, 1, 3]), np.ones(LANES), np.array([0.0, 7, 1, 4, 4, 2, 9, 3])
     out = np.zeros(LANES)
     assert asked(a, b, value, out) == (4.0, 3, LANES)
-    assert out.tolist() == PLAIN["or_endless"](a, b, value).tolist()
-    assert PLAIN["lowest"](out) == 4.0
-    assert [PLAIN["first_equal"](out, spread_value) for spread_value in (4.0, -1.0)] == [3, LANES]
+    assert out.tolist() == PYTHON_TWINS["or_endless"](a, b, value).tolist()
+    assert PYTHON_TWINS["lowest"](out) == 4.0
+    assert [PYTHON_TWINS["first_equal"](out, spread_value) for spread_value in (4.0, -1.0)] == [3, LANES]
     for lane in range(LANES):
         assert asked(b, b, np.roll(value, lane), out) == (0.0, lane, LANES)

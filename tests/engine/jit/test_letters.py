@@ -13,7 +13,7 @@ import pytest
 
 from aggro.engine.jit import letters
 from aggro.engine.jit.compile import from_python
-from aggro.engine.jit.letters import EIGHT, WINDOW
+from aggro.engine.jit.letters import EIGHT, WINDOW_BYTES
 
 KINDS = {
     "no_digits": lambda letter: not 48 <= letter <= 57,
@@ -39,8 +39,8 @@ def test_each_bit_tells_of_its_byte(name):
     found = look(name)
     for text in texts():
         array = np.frombuffer(text, np.uint8)
-        for p in range(len(text) - WINDOW + 1):
-            wanted = sum(KINDS[name](letter) << k for k, letter in enumerate(text[p : p + WINDOW]))
+        for p in range(len(text) - WINDOW_BYTES + 1):
+            wanted = sum(KINDS[name](letter) << k for k, letter in enumerate(text[p : p + WINDOW_BYTES]))
             assert found(array, np.uint64(p)) == wanted
 
 

@@ -45,9 +45,9 @@ def compiled(tmp_path_factory):
         fresh = kernel(pointers_ascend.py_func)
         fresh(np.array([0, 2, 5]))
         (path,) = kept.glob("*.code")
-        payload = path.read_bytes()[len(keeping.MAGIC) + keeping.SIZE :]
+        payload = path.read_bytes()[len(keeping.CODE_MAGIC) + keeping.CHECKSUM_BYTES :]
         name = fresh._cache.shipped(SIGNATURE, fresh.targetctx.codegen())
-    (made / name).write_bytes(keeping.MAGIC + keeping.checked(name, payload) + payload)
+    (made / name).write_bytes(keeping.CODE_MAGIC + keeping.checked(name, payload) + payload)
     return made / name
 
 
@@ -58,9 +58,9 @@ def package(compiled, tmp_path, monkeypatch):
     folder.mkdir(mode=0o755)
     kept.mkdir()
     shutil.copy(compiled, folder)
-    monkeypatch.setattr(prebuilt, "FOLDER", folder)
+    monkeypatch.setattr(prebuilt, "KERNEL_FOLDER", folder)
     monkeypatch.setattr(keeping, "home", lambda: kept)
-    monkeypatch.setattr(cache_folder, "SAID", set())
+    monkeypatch.setattr(cache_folder, "WARNED", set())
     monkeypatch.delenv("AGGRO_NATIVE", raising=False)
     write_list(folder)
     yield folder
@@ -70,9 +70,9 @@ def package(compiled, tmp_path, monkeypatch):
 
 
 def write_list(folder, **changed):
-    made_for = prebuilt.made_for(keeping.SOURCES, tuple(map(repr, keeping.WAYS))) | changed
+    made_for = prebuilt.made_for(keeping.SOURCES, tuple(map(repr, keeping.COMPILE_WAYS))) | changed
     sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.code")}
-    (folder / prebuilt.LIST).write_text(json.dumps({"made for": made_for, "files": sums}))
+    (folder / prebuilt.KERNEL_LIST).write_text(json.dumps({"made for": made_for, "files": sums}))
 
 
 def test_it_is_used_and_nothing_is_compiled(package):
@@ -112,7 +112,7 @@ def test_code_for_another_processor_can_be_asked_for(package, monkeypatch, recwa
     monkeypatch.setattr(numba.config, "CPU_NAME", name)
     monkeypatch.setattr(numba.config, "CPU_FEATURES", features)
     prebuilt.prebuilt.cache_clear()
-    found = prebuilt.prebuilt(keeping.SOURCES, tuple(map(repr, keeping.WAYS)))
+    found = prebuilt.prebuilt(keeping.SOURCES, tuple(map(repr, keeping.COMPILE_WAYS)))
     assert not found.files
     assert "NUMBA_CPU" in found.why
     assert not recwarn.list
@@ -120,7 +120,7 @@ def test_code_for_another_processor_can_be_asked_for(package, monkeypatch, recwa
 
 def test_a_processor_below_the_level_compiles(package, monkeypatch, recwarn):
     monkeypatch.setattr(prebuilt.binding, "get_host_cpu_features", lambda: {"sse3": True})
-    if not prebuilt.LEVELS[prebuilt.platform.machine()][1]:
+    if not prebuilt.CPU_LEVELS[prebuilt.platform.machine()][1]:
         pytest.skip("all processors of this kind have the level")
     assert start() == (0, 1)
     assert "avx2" in facts()["compiled code"]
@@ -154,7 +154,7 @@ def test_a_file_that_is_whole_in_itself_must_be_the_listed_one(package, tmp_path
     """Its own checksum is no proof: whoever writes the file writes that too. The list is what is trusted."""
     (path,) = package.glob("*.code")
     payload = zlib.compress(pickle.dumps(Trap(tmp_path / "sprung")))
-    path.write_bytes(keeping.MAGIC + keeping.checked(path.name, payload) + payload)
+    path.write_bytes(keeping.CODE_MAGIC + keeping.checked(path.name, payload) + payload)
     if listed:
         write_list(package)
     assert start() == (0, 1)
@@ -169,14 +169,14 @@ def test_a_file_that_is_gone_is_compiled(package):
 
 def test_a_listed_file_under_the_name_of_another_is_not_used(package):
     (path,) = package.glob("*.code")
-    path.write_bytes(keeping.MAGIC + keeping.checked("another", b"x") + b"x")
+    path.write_bytes(keeping.CODE_MAGIC + keeping.checked("another", b"x") + b"x")
     write_list(package)
     assert start() == (0, 1)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"made for": 3, "files": {}}', '{"files": {}}'])
 def test_a_list_that_cannot_be_read_is_said(package, text):
-    (package / prebuilt.LIST).write_text(text)
+    (package / prebuilt.KERNEL_LIST).write_text(text)
     with pytest.warns(cache_folder.CompiledCodeWarning, match="cannot be read"):
         assert start() == (0, 1)
 
@@ -184,14 +184,14 @@ def test_a_list_that_cannot_be_read_is_said(package, text):
 @pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 @pytest.mark.parametrize("what", ["the folder", "the list"])
 def test_what_others_can_write_is_not_used(package, what):
-    (package if what == "the folder" else package / prebuilt.LIST).chmod(0o777)
+    (package if what == "the folder" else package / prebuilt.KERNEL_LIST).chmod(0o777)
     with pytest.warns(cache_folder.CompiledCodeWarning, match="other users can write"):
         assert start() == (0, 1)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give files away")
 def test_what_belongs_to_another_user_is_not_used(package):
-    os.chown(package / prebuilt.LIST, 12345, -1)
+    os.chown(package / prebuilt.KERNEL_LIST, 12345, -1)
     with pytest.warns(cache_folder.CompiledCodeWarning, match="belongs to another user"):
         assert start() == (0, 1)
 

@@ -25,10 +25,10 @@ from aggro import (
     PARegressor,
     RecordLearner,
 )
-from aggro.learners.registry import AUTO
+from aggro.learners.registry import VOTES
 from aggro.models import ModelFileError
 from aggro.streams import Chunk
-from aggro.testing.check import CHECKS
+from aggro.testing.check import CONTRACT_CHECKS
 from aggro.testing.variants import Variant
 
 rng = np.random.default_rng(0)
@@ -36,7 +36,7 @@ X = rng.standard_normal((400, 5))
 LABELS = np.where(X[:, 0] * X[:, 1] + X[:, 2] > 0.0, "yes", "no")
 NUMBERS = X[:, 0] + np.abs(X[:, 1])
 CHEAP = {"AutoClassifier": [PAClassifier(), AROWClassifier()], "AutoRegressor": [PARegressor(), AROWRegressor()]}
-VARIANTS = [Variant(entry, {"estimators": CHEAP[entry.name], "max_iter": 1, "shuffle": False}) for entry in AUTO]
+VARIANTS = [Variant(entry, {"estimators": CHEAP[entry.name], "max_iter": 1, "shuffle": False}) for entry in VOTES]
 
 
 def classifier(**more):
@@ -46,7 +46,7 @@ def classifier(**more):
 # The contract of all learners ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=str)
+@pytest.mark.parametrize("check", CONTRACT_CHECKS, ids=str)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry.name)
 def test_contract(variant, check):
     if not check.needs(variant) or (why := check.why_not(variant)):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from aggro import AutoClassifier, AutoRegressor, PAClassifier, PARegressor
-from aggro.learners.auto.hinges import ROWS, WIDEST, Hinges
+from aggro.learners.auto.hinges import QUINTILE_ROWS, WIDEST_ROW, Hinges
 
 rng = np.random.default_rng(0)
 X = np.column_stack([rng.standard_normal(300), rng.integers(0, 2, 300), 5.0 + rng.random(300), np.zeros(300)])
@@ -22,7 +22,7 @@ def settled(rows=X):
 def test_knots_are_the_quintiles_of_the_first_rows():
     """Of columns with more than two values; the others have none."""
     hinges = settled()
-    expected = [np.quantile(X[:ROWS, j], [0.2, 0.4, 0.6, 0.8]) for j in (0, 2)]
+    expected = [np.quantile(X[:QUINTILE_ROWS, j], [0.2, 0.4, 0.6, 0.8]) for j in (0, 2)]
     assert hinges.columns.tolist() == [0] * 4 + [2] * 4
     np.testing.assert_array_equal(hinges.knots, np.concatenate(expected))
 
@@ -50,10 +50,10 @@ def test_columns_that_come_later_stand_behind_the_hinges():
 def test_until_there_are_enough_rows_and_in_wide_rows_nothing_is_bent():
     hinges = Hinges()
     hinges.see(X[:60])
-    assert hinges.wanted() == ROWS - 60
+    assert hinges.wanted() == QUINTILE_ROWS - 60
     assert hinges.bend(X) is X
     wide = Hinges()
-    wide.see(csr_matrix((5, WIDEST + 1)))
+    wide.see(csr_matrix((5, WIDEST_ROW + 1)))
     assert wide.settled
     assert wide.wanted() == 0
     assert wide.bend(X) is X
@@ -61,7 +61,7 @@ def test_until_there_are_enough_rows_and_in_wide_rows_nothing_is_bent():
 
 def test_the_first_rows_are_the_same_however_they_come():
     many, few = settled(), Hinges()
-    for k in range(ROWS):
+    for k in range(QUINTILE_ROWS):
         few.see(csr_matrix(X[k : k + 1]) if k % 2 else X[k : k + 1])
     np.testing.assert_array_equal(many.knots, few.knots)
     np.testing.assert_array_equal(many.columns, few.columns)

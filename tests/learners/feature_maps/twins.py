@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from aggro.engine.feature_maps.nystroem import NEW
+from aggro.engine.feature_maps.nystroem import NEW_LANDMARK_RESIDUAL
 from aggro.engine.feature_maps.parts import MULTIPLES, WARM
 
 WORD = 2**64
@@ -84,7 +84,7 @@ def nystroem(X, n_components, gamma=None, wait=WARM, S=None):
             L = np.linalg.cholesky(rbf(g, landmarks, landmarks))
             z = np.linalg.solve(L, rbf(g, landmarks, x[None])[:, 0])
         left = 1.0 - z @ z
-        if t + 1 >= wait and n < n_components and left > NEW and g > 0.0:
+        if t + 1 >= wait and n < n_components and left > NEW_LANDMARK_RESIDUAL and g > 0.0:
             landmarks, z = np.vstack([landmarks, x]), np.append(z, math.sqrt(left))
         Z[t, : len(z)] = z
     return Z, landmarks

@@ -16,7 +16,7 @@ from learners.kernel.twins_budget import (
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.testing.variants import arrays, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -132,8 +132,8 @@ def test_the_support_set_never_exceeds_the_budget_and_memory_is_constant(case):
 @each_case
 def test_wide_sparse_rows_are_narrow_ones(case):
     X, y = stream(300, 4)
-    wide = np.zeros((300, WIDE + 30))
-    wide[:, [0, 3, WIDE, WIDE + 20]] = X
+    wide = np.zeros((300, SPARSE_FROM + 30))
+    wide[:, [0, 3, SPARSE_FROM, SPARSE_FROM + 20]] = X
     sparse, narrow = learner(case, budget=30).fit(csr_matrix(wide), y), learner(case, budget=30).fit(X, y)
     np.testing.assert_allclose(
         sparse.decision_function(csr_matrix(wide)), narrow.decision_function(X), rtol=1e-5, atol=1e-5

@@ -7,7 +7,7 @@ import pytest
 from learners.kernel.twins import KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import arrays, assert_same_model
 
@@ -74,8 +74,8 @@ def test_memory_is_bounded_and_chunks_do_not_matter(policy):
 @each_policy
 def test_wide_sparse_rows_keep_to_the_budget(policy):
     X, y = stream(300, 4)
-    columns = np.array([0, 3, WIDE, WIDE + 20])
-    wide = np.zeros((300, WIDE + 30))
+    columns = np.array([0, 3, SPARSE_FROM, SPARSE_FROM + 20])
+    wide = np.zeros((300, SPARSE_FROM + 30))
     wide[:, columns] = X
     settings = {"gamma": 0.5, "budget": 30, "budget_policy": policy, "random_state": 0}
     sparse, narrow = KernelPAClassifier(**settings).fit(csr_matrix(wide), y), KernelPAClassifier(**settings).fit(X, y)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import KernelPAUniclass
 from aggro.learners.kernel.scores import room_to_score, work_of
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.published import KernelPAClassifier, KernelPARegressor, PAClassifier, PARegressor
 from aggro.testing.variants import as_dicts, assert_same_model
 
@@ -235,8 +235,8 @@ def test_shuffled_rows_and_narrow_types_mean_the_same():
 def test_wide_rows_are_kept_sparse(settings):
     """The same scores as of the few columns that are not empty, however rows are spelled."""
     X, y = two_moons(200, 5)
-    wide = np.zeros((200, WIDE + 50))
-    columns = np.array([0, 7, 1000, WIDE - 1, WIDE + 49])
+    wide = np.zeros((200, SPARSE_FROM + 50))
+    columns = np.array([0, 7, 1000, SPARSE_FROM - 1, SPARSE_FROM + 49])
     wide[:, columns] = X
     narrow = KernelPAClassifier(**settings).fit(X, y)
     for form in (np.asarray, csr_matrix):
@@ -255,13 +255,13 @@ def test_wide_rows_are_kept_sparse(settings):
 def test_a_stream_may_become_wide():
     X, y = two_moons(200, 5)
     X[:100, 4] = 0.0
-    columns = np.array([0, 1, 2, 3, 3 * WIDE])  # the last feature is new to row 100
+    columns = np.array([0, 1, 2, 3, 3 * SPARSE_FROM])  # the last feature is new to row 100
     model, narrow = KernelPAClassifier(gamma=0.5), KernelPAClassifier(gamma=0.5).fit(X, y)
     for t, (x, target) in enumerate(zip(X, y, strict=True)):
         here = columns[: 4 if t < 100 else 5]
         model.learn_one((here, x[: here.shape[0]]), target)
         assert bool(model._model.state.spans.shape[0]) == (t >= 100)
-    assert model.n_features_in_ == 3 * WIDE + 1
+    assert model.n_features_in_ == 3 * SPARSE_FROM + 1
     asked = [model.decision_one((columns, x)) for x in X]
     np.testing.assert_allclose(asked, narrow.decision_function(X), rtol=1e-8, atol=1e-9)
 
@@ -355,7 +355,7 @@ def test_a_feature_that_is_large_and_hardly_varies():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("columns", [3, WIDE + 3])
+@pytest.mark.parametrize("columns", [3, SPARSE_FROM + 3])
 def test_the_work_space_is_all_used_and_nothing_twice(model, columns):
     X, y = two_moons(40)
     wide = csr_matrix((X.ravel(), np.tile([0, 1, columns - 1], 40), np.arange(0, 121, 3)), shape=(40, columns))

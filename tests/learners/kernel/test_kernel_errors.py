@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import KernelPAUniclass
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.published import KernelPAClassifier, KernelPARegressor
 from aggro.testing.variants import snapshot
 
@@ -143,8 +143,8 @@ def test_settings_that_a_model_cannot_follow():
 def test_saved_and_loaded_it_goes_on_to_the_bit(settings, wide, tmp_path):
     rows = X
     if wide:
-        rows = np.zeros((700, WIDE + 9))
-        rows[:, [3, 500, WIDE + 3]] = X
+        rows = np.zeros((700, SPARSE_FROM + 9))
+        rows[:, [3, 500, SPARSE_FROM + 3]] = X
     rows = csr_matrix(rows)
     for kind, target in ((KernelPAClassifier, y), (KernelPARegressor, X[:, 0]), (KernelPAUniclass, None)):
         if kind is KernelPAUniclass and "budget_policy" in settings:

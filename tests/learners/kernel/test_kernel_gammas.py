@@ -8,7 +8,7 @@ from learners.kernel.twins import BankTwin, KernelTwin, kernel
 from scipy.sparse import csr_matrix
 
 from aggro import KernelPAClassifier, KernelPARegressor
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.testing.variants import as_dicts, assert_same_model
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -91,8 +91,8 @@ def test_chunks_and_kinds_of_rows_do_not_matter():
 
 def test_wide_rows_are_as_narrow_ones():
     X, y = checkerboard(300)
-    wide = np.zeros((300, WIDE + 3))
-    wide[:, [1, WIDE + 1]] = X
+    wide = np.zeros((300, SPARSE_FROM + 3))
+    wide[:, [1, SPARSE_FROM + 1]] = X
     narrow = KernelPAClassifier(**AUTO, average="auto").fit(X, y)
     sparse = KernelPAClassifier(**AUTO, average="auto").fit(csr_matrix(wide), y)
     assert sparse.gamma_ == pytest.approx(narrow.gamma_, rel=1e-9)

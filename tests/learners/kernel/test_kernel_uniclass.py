@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import PAUniclass
-from aggro.learners.kernel.support_set import WIDE
+from aggro.learners.kernel.support_set import SPARSE_FROM
 from aggro.published import KernelPAUniclass
 
 pytestmark = pytest.mark.xdist_group("kernel")
@@ -105,8 +105,8 @@ def test_the_average_changes_what_is_predicted_and_nothing_that_is_learned(kind)
 def test_a_budget_against_the_twin():
     X = rows(100)
     twin = Twin(kernel("rbf", gamma=0.3), "pa1", 0.2, 0.6, budget=7)
-    wide = np.zeros((100, WIDE + 4))
-    wide[:, [0, 5, 9, WIDE]] = X
+    wide = np.zeros((100, SPARSE_FROM + 4))
+    wide[:, [0, 5, 9, SPARSE_FROM]] = X
     model, sparse = (KernelPAUniclass(0.2, gamma=0.3, epsilon=0.6, budget=7, budget_policy="oldest") for _ in "ab")
     for x, y in zip(X, wide, strict=True):
         twin.learn(x)
@@ -208,8 +208,8 @@ def test_a_column_in_small_units_counts_as_much_as_the_others():
 def test_gamma_follows_the_first_rows_and_the_centre_goes_along(average, wide):
     X = rows(200)
     if wide:
-        there = np.zeros((200, WIDE + 4))
-        there[:, [0, 5, 9, WIDE]] = X
+        there = np.zeros((200, SPARSE_FROM + 4))
+        there[:, [0, 5, 9, SPARSE_FROM]] = X
         X = csr_matrix(there)
     model = aggro.KernelPAUniclass(average=average, scale=None).fit(X)
     S = model.support_vectors_.toarray() if wide else model.support_vectors_

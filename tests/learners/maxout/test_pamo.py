@@ -14,8 +14,8 @@ from aggro import PAMOClassifier, load, published, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
 from aggro.learners.maxout import block
-from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, room, work_of
-from aggro.learners.maxout.rule import MAXOUT
+from aggro.learners.maxout.row import FROM, PASS_NUMBER, PENDING_MOVES, ROWS_SINCE_MEAN, WAITING, room, work_of
+from aggro.learners.maxout.rule import MAXOUT_RULE
 from aggro.learners.maxout.scores import found_ahead as compiled_found_ahead
 from aggro.published import PAClassifier
 
@@ -112,7 +112,7 @@ def test_a_mean_that_is_behind_begins_anew_as_in_the_twin(average):
         twin.learn(x, code)
     model.partial_fit(X[:130], y[:130]).partial_fit(X[130:], y[130:])
     assert twin.begun_anew > 0
-    assert twin.marks == tuple(model._model.state.marks[[FROM, SINCE]])
+    assert twin.marks == tuple(model._model.state.marks[[FROM, ROWS_SINCE_MEAN]])
     scores = np.array([twin.scores(x) for x in X[:9]])
     sign = 1.0 if codes[0] == y[0] else -1.0
     np.testing.assert_allclose(model.decision_function(X[:9]), sign * (scores[:, 1] - scores[:, 0]), atol=1e-8)
@@ -376,7 +376,7 @@ def test_rows_that_are_projected_together_give_the_same_model_to_the_bit(monkeyp
     weights = np.where(np.arange(300) % 50 == 33, 0.0, 1.0)
 
     def learned(form, cuts, many):
-        monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", many)
+        monkeypatch.setattr("aggro.learners.maxout.estimator.PROJECTED_TOGETHER", many)
         model = paper(random_state=0, **settings)
         for part in np.split(np.arange(300), cuts):
             model.partial_fit(form(X[part]), y[part], sample_weight=weights[part])
@@ -400,16 +400,16 @@ def test_every_row_is_found_ahead_and_few_are_looked_at_twice(monkeypatch, waiti
 
     def look_ahead(state, params, X, start, stop):
         looked.extend(range(start, stop))
-        params.ahead.valid[:] = state.marks[EPOCH], start
+        params.ahead.valid[:] = state.marks[PASS_NUMBER], start
 
     def run(state, params, X, y, s, order, start, stop, *rest):
         for i in range(start, stop):
             assert found_ahead(state, params, i) >= 0
             learned.append(i)
             state.marks[WAITING] += moves[i]
-            if state.marks[WAITING] == MOST_WAITING:
+            if state.marks[WAITING] == PENDING_MOVES:
                 state.marks[WAITING] = 0
-                state.marks[EPOCH] += 1
+                state.marks[PASS_NUMBER] += 1
         return -1
 
     monkeypatch.setattr(block, "look_ahead", look_ahead)
@@ -418,11 +418,11 @@ def test_every_row_is_found_ahead_and_few_are_looked_at_twice(monkeypatch, waiti
     run_ahead = getattr(block.run_ahead, "py_func", block.run_ahead)
     assert run_ahead(state, params, np.zeros((n, 1)), nothing, nothing, nothing, nothing, False, -1) == -1
     assert learned == list(range(n))
-    assert len(looked) <= 1.3 * n + MOST_WAITING
+    assert len(looked) <= 1.3 * n + PENDING_MOVES
 
 
 def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
-    monkeypatch.setattr("aggro.learners.maxout.estimator.MANY", 0)
+    monkeypatch.setattr("aggro.learners.maxout.estimator.PROJECTED_TOGETHER", 0)
     X, y = rows(n=300)
     model = paper(random_state=0).partial_fit(X, y)
     before = model.decision_function(X)
@@ -445,7 +445,7 @@ def test_the_work_space_is_all_used_and_nothing_twice(classes):
 def test_a_look_returns_the_squared_norm(scale):
     X, y = rows()
     model = paper(random_state=0, scale=scale).fit(X, y)._model
-    look, out = from_python(MAXOUT.look), np.empty(room(model.state))
+    look, out = from_python(MAXOUT_RULE.look), np.empty(room(model.state))
     S = csr_matrix(X)
     for form in (X, CSR(S.indptr.astype(np.int64), S.indices.astype(np.int64), S.data, S.shape[1])):
         found = [look(model.state, model.params, form, np.uint64(i), out) for i in range(5)]

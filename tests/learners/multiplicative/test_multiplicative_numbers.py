@@ -10,7 +10,7 @@ from learners.multiplicative import twins
 from scipy.sparse import csr_matrix
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor
-from aggro.learners.multiplicative.weights import LEVEL, LOW, TOTAL
+from aggro.learners.multiplicative.weights import LOW_PART, MASS_LEVEL, TOTAL
 from aggro.streams import Chunk
 from aggro.testing.variants import assert_same_model, learn_rows
 
@@ -22,7 +22,7 @@ def exact_total(model):
     state = model._model.state
     logs = state.theta[state.mass > 0.0]
     logs = np.concatenate([logs, -logs]) if model.signed else logs
-    return math.fsum(np.exp(logs - state.norm[LEVEL]))
+    return math.fsum(np.exp(logs - state.norm[MASS_LEVEL]))
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -38,7 +38,7 @@ def test_the_normaliser_does_not_drift(signed, is_sparse):
     for rows in np.split(np.arange(n), 30):
         model.partial_fit(csr_matrix(X[rows]) if is_sparse else X[rows], y[rows])
         norm = model._model.state.norm
-        worst = max(worst, abs((norm[TOTAL] + norm[LOW]) / exact_total(model) - 1.0))
+        worst = max(worst, abs((norm[TOTAL] + norm[LOW_PART]) / exact_total(model) - 1.0))
     assert model.n_updates_ > 0.9 * n
     assert worst < 1e-12
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, random_array
 from sklearn.exceptions import NotFittedError
 
 from aggro import PAUniclass
-from aggro.learners.shared.radius import RATE
+from aggro.learners.shared.radius import RADIUS_RATE
 
 STEPS = ["pa", "pa1", "pa2"]
 
@@ -225,7 +225,7 @@ def test_the_share_outside_comes_near_nu_on_any_stream(seed, nu, step, average):
         distances.append(-model.score_one(x))
         model.learn_one(x)
     state = model._model.state
-    T, rate = 598, (state.mean_radius if average else state.radius)[RATE]
+    T, rate = 598, (state.mean_radius if average else state.radius)[RADIUS_RATE]
     share = (model.n_mistakes_ - before) / T
     assert rate <= 2.0 / np.sqrt(T)
     assert abs(share - nu) <= (np.log(max(distances) / min(distances)) + 1.0) / (T * rate)

@@ -14,7 +14,7 @@ from aggro.cli.console import Progress
 from aggro.evaluate import Curve, compare
 from aggro.streams import Chunk
 
-WARM_UP = 64  # rows that get the kernels compiled, or loaded, before the clock runs
+RACE_WARM_UP_ROWS = 64  # rows that get the kernels compiled, or loaded, before the clock runs
 CHUNK = 8192
 TEST_ROWS = 20_000
 BEST = math.erfc(math.sqrt(2.0)) / 2.0  # Φ(−2): no model makes fewer mistakes on two-norm
@@ -37,9 +37,9 @@ def sklearn_classifier(average: bool = False) -> Any:
     return SGDClassifier(learning_rate="pa1", eta0=1.0, penalty=None, average=average, shuffle=False, random_state=0)
 
 
-OURS = "PAClassifier()"
+OUR_LEARNER = "PAClassifier()"
 CONTENDERS: dict[str, Callable[[], Any]] = {
-    OURS: PAClassifier,
+    OUR_LEARNER: PAClassifier,
     "scikit-learn pa1": sklearn_classifier,
     "scikit-learn pa1, averaged": lambda: sklearn_classifier(average=True),
 }
@@ -50,11 +50,11 @@ def run(rows: int, bar: Progress) -> tuple[Standing, ...]:
     (test,) = streams.twonorm(TEST_ROWS, chunk=TEST_ROWS, seed=1)
     classes = np.unique(test.y).tolist()
     for name, make in bar.stage("Two-norm: compiling (once)", CONTENDERS.items(), len(CONTENDERS)):
-        compare({name: make()}, [Chunk(test.X[:WARM_UP], test.y[:WARM_UP])], classes=classes)
+        compare({name: make()}, [Chunk(test.X[:RACE_WARM_UP_ROWS], test.y[:RACE_WARM_UP_ROWS])], classes=classes)
     contenders = {name: make() for name, make in CONTENDERS.items()}
     stream = bar.stage("Two-norm", streams.twonorm(rows, chunk=CHUNK), rows, lambda chunk: len(chunk.y))
     curves = compare(contenders, stream, classes=classes)
     return tuple(
-        Standing(name, name != OURS, curves[name], float(np.mean(model.predict(test.X) != test.y)))
+        Standing(name, name != OUR_LEARNER, curves[name], float(np.mean(model.predict(test.X) != test.y)))
         for name, model in contenders.items()
     )

@@ -12,16 +12,16 @@ from rich.text import Text
 from aggro import __version__
 from aggro.cli.console import console, fitted, json_text, shown
 from aggro.cli.demo.race import BEST, Standing
-from aggro.cli.demo.tickets import LAST, WRONG, Story, drift_at
+from aggro.cli.demo.tickets import RECOVERY_ROWS, WRONG_LABELS, Story, drift_at
 from aggro.cli.tables import Column, Row, print_table
 from aggro.evaluate.chart import Line, error_chart
 from aggro.evaluate.page import Section, Table, render
 
-LEAD = (
+INTRODUCTION = (
     "The model predicts each row when it arrives, and then learns it: one pass, no learning rate, no settings. "
     "All figures are from one run on this computer."
 )
-OURS, THEIRS = "RecordLearner(), raw records", "scikit-learn pa1, hashed by hand"
+OUR_TITLE, THEIR_TITLE = "RecordLearner(), raw records", "scikit-learn pa1, hashed by hand"
 
 
 def titles(standings: Sequence[Standing], story: Story) -> tuple[str, str]:
@@ -48,7 +48,7 @@ def story_lines(story: Story) -> list[str]:
     half, drift = rows // 2, drift_at(rows)
     roles = ", ".join(f"{name} {role}" for name, role in story.roles.items())
     because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
-    start = max(0, half - LAST)
+    start = max(0, half - RECOVERY_ROWS)
     return [
         f"aggro found the role of each column: {roles}.",
         f"A new label appears at record {half:,}; {noticed(story.drifts, half, drift)}.",
@@ -67,12 +67,12 @@ def noticed(drifts: Sequence[int], start: int, stop: int) -> str:
 
 
 def recent(story: Story) -> str:
-    return f"last {min(LAST, len(story.ours.wrong)):,}"
+    return f"last {min(RECOVERY_ROWS, len(story.ours.wrong)):,}"
 
 
 def record_rows(story: Story) -> list[tuple[str, str, str]]:
     """How both did on the raw records."""
-    both = ((OURS, story.ours), (THEIRS, story.theirs))
+    both = ((OUR_TITLE, story.ours), (THEIR_TITLE, story.theirs))
     return [(name, f"{run.curve.error:.1%}", f"{run.recent:.1%}") for name, run in both]
 
 
@@ -125,7 +125,7 @@ def html(standings: Sequence[Standing], story: Story) -> str:
             records,
             "Generated: an id, a plan, an amount, a date and a note in words, some cells missing. The label “outage” "
             "first appears half-way, “billing” and “bug” swap their names after two thirds, and "
-            f"{WRONG:.0%} of the labels are wrong. For scikit-learn the records were "
+            f"{WRONG_LABELS:.0%} of the labels are wrong. For scikit-learn the records were "
             "hashed by hand, and all labels named at the start. " + " ".join(story_lines(story)),
             Table(
                 ("Learner", "Mistakes", recent(story).capitalize()),
@@ -140,7 +140,7 @@ def html(standings: Sequence[Standing], story: Story) -> str:
             ),
         ),
     ]
-    return render("aggro: learning from a stream", LEAD, sections, footer)
+    return render("aggro: learning from a stream", INTRODUCTION, sections, footer)
 
 
 def as_json(standings: Sequence[Standing], story: Story, page: Path | None) -> str:
@@ -162,7 +162,7 @@ def as_json(standings: Sequence[Standing], story: Story, page: Path | None) -> s
         "recent_error": story.ours.recent,
         "hashed_error": story.theirs.curve.error,
         "hashed_recent_error": story.theirs.recent,
-        "few_labels": {"labels": story.few_labels, "error": story.few.error(max(0, half - LAST), half)},
+        "few_labels": {"labels": story.few_labels, "error": story.few.error(max(0, half - RECOVERY_ROWS), half)},
         "drifts": story.drifts,
         "columns": story.roles,
         "label": story.said,

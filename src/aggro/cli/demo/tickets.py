@@ -17,45 +17,45 @@ from aggro import ActiveLearner, PAClassifier, RecordLearner
 from aggro.evaluate import Curve
 from aggro.evaluate.curve import Points
 
-ROWS = 3000
-WRONG = 0.05
-LAST = 250  # records, by which it is judged how well a model has recovered
-FEW = 0.2  # of the labels
+N_TICKETS = 3000
+WRONG_LABELS = 0.05
+RECOVERY_ROWS = 250  # records, by which it is judged how well a model has recovered
+SHARE_OF_LABELS = 0.2  # of the labels
 SWAPPED = {"billing": "bug", "bug": "billing"}
-WORDS = {
+TOPIC_WORDS = {
     "billing": "refund charge invoice card twice paid money price month cancel",
     "bug": "crash error broken screen again update open report freeze button",
     "question": "how where can change add user export password settings help",
     "outage": "down nothing loads since morning offline everyone timeout whole team",
 }
-COMMON = "the my please a is app account hello still it on not we thanks this with to for and when"
+COMMON_WORDS = "the my please a is app account hello still it on not we thanks this with to for and when"
 PLANS = {
     "billing": (0.6, 0.3, 0.1),
     "bug": (0.3, 0.4, 0.3),
     "question": (0.5, 0.4, 0.1),
     "outage": (0.1, 0.3, 0.6),
 }
-LABELS = list(WORDS)
+TOPICS = list(TOPIC_WORDS)
 
 Ticket = tuple[dict[str, Any], str]
 
 
-def tickets(rows: int = ROWS, seed: int = 0) -> Iterator[Ticket]:
+def tickets(rows: int = N_TICKETS, seed: int = 0) -> Iterator[Ticket]:
     """Tickets with their outcomes, in order of time."""
     rng = np.random.default_rng(seed)
     start = date(2024, 1, 1)
     for k in range(rows):
         names = SWAPPED if k >= drift_at(rows) else {}
-        known = LABELS if k >= rows // 2 else LABELS[:-1]
+        known = TOPICS if k >= rows // 2 else TOPICS[:-1]
         topic = known[int(rng.integers(len(known)))]
-        own, count = WORDS[topic].split(), int(rng.integers(4, 12))
-        others = WORDS[LABELS[int(rng.integers(len(LABELS)))]].split()
+        own, count = TOPIC_WORDS[topic].split(), int(rng.integers(4, 12))
+        others = TOPIC_WORDS[TOPICS[int(rng.integers(len(TOPICS)))]].split()
         chosen = [str(rng.choice(words)) for words in (own, own, others)] + [
-            str(word) for word in rng.choice(COMMON.split(), count)
+            str(word) for word in rng.choice(COMMON_WORDS.split(), count)
         ]
         rng.shuffle(chosen)
         amount = float(np.round(np.exp(rng.normal(4.5 if topic == "billing" else 3.0, 1.0)), 2))
-        label = known[int(rng.integers(len(known)))] if rng.random() < WRONG else topic
+        label = known[int(rng.integers(len(known)))] if rng.random() < WRONG_LABELS else topic
         record = {
             "ticket": f"T-{10_000 + k}",
             "plan": str(rng.choice(["basic", "pro", "team"], p=PLANS[topic])),
@@ -85,7 +85,7 @@ class Run:
     @property
     def recent(self) -> float:
         """The share of mistakes among the last records."""
-        return self.error(max(0, len(self.wrong) - LAST), len(self.wrong))
+        return self.error(max(0, len(self.wrong) - RECOVERY_ROWS), len(self.wrong))
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Story:
     because: list[tuple[str, float]]  # the features that speak for it most
 
 
-def learn(rows: int = ROWS) -> Story:
+def learn(rows: int = N_TICKETS) -> Story:
     """Let both learn the tickets, each predicted before it is learned."""
     stream = list(tickets(rows))
     model = RecordLearner()
@@ -119,7 +119,7 @@ def learn(rows: int = ROWS) -> Story:
 
 def with_few_labels(stream: list[Ticket]) -> tuple[Run, int]:
     """Run a learner on only the labels that it asks for, and count these labels."""
-    model = RecordLearner(ActiveLearner(PAClassifier(), target_rate=FEW, random_state=0))
+    model = RecordLearner(ActiveLearner(PAClassifier(), target_rate=SHARE_OF_LABELS, random_state=0))
     answers: list[str] = []
 
     def take(record: dict[str, Any], label: str) -> None:
@@ -165,7 +165,7 @@ def hashed(stream: Iterable[Ticket]) -> Run:
         return peer.predict(row(record))[0] if started else None
 
     def take(record: dict[str, Any], label: str) -> None:
-        peer.partial_fit(row(record), [label], classes=LABELS)
+        peer.partial_fit(row(record), [label], classes=TOPICS)
         started.append(True)
 
     return progressive(predict, take, stream)

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 
 from aggro.cli.console import Mistake
 
-CLASS, SKIP, UNDO, NEW, QUIT = "class", "skip", "undo", "new", "quit"
-COMMANDS = {SKIP: "s ", UNDO: "u\x7f\b", NEW: "+", QUIT: "q\x04"}  # the first that is free is shown
-SHOWN = {" ": "space", "\x7f": "backspace", "\b": "backspace", "\x04": "Ctrl-D"}
-TITLES = {SKIP: "skip", UNDO: "undo", NEW: "new class", QUIT: "quit"}
-SPARE = "123456789abcdefghijklmnopqrstuvwxyz0"
+CLASS, SKIP, UNDO, NEW_CLASS, QUIT = "class", "skip", "undo", "new", "quit"
+COMMANDS = {SKIP: "s ", UNDO: "u\x7f\b", NEW_CLASS: "+", QUIT: "q\x04"}  # the first that is free is shown
+KEY_NAMES = {" ": "space", "\x7f": "backspace", "\b": "backspace", "\x04": "Ctrl-D"}
+ACTION_TITLES = {SKIP: "skip", UNDO: "undo", NEW_CLASS: "new class", QUIT: "quit"}
+SPARE_KEYS = "123456789abcdefghijklmnopqrstuvwxyz0"
 ESCAPE = "\x1b"
-LATE = 0.1  # seconds within which the rest of an arrow key comes
-ENTER, ERASE, ERASE_WORD, ERASE_ALL, END = "\r\n", "\x7f\b", "\x17", "\x15", "\x04"
+ESCAPE_TIMEOUT = 0.1  # seconds within which the rest of an arrow key comes
+ENTER_KEYS, ERASE_KEYS, ERASE_WORD, ERASE_ALL, END_KEY = "\r\n", "\x7f\b", "\x17", "\x15", "\x04"
 
 
 class Reply(NamedTuple):
@@ -65,7 +65,7 @@ class Choices:
     def _free(self, name: str) -> str | None:
         """A letter of the name that no class has and no command, or any other; None if there is none left."""
         taken = set(self.keys) | set("".join(COMMANDS.values()))
-        likely = (letter for letter in (*name.lower(), *SPARE) if len(letter) == 1 and letter.isprintable())
+        likely = (letter for letter in (*name.lower(), *SPARE_KEYS) if len(letter) == 1 and letter.isprintable())
         return next((letter for letter in likely if letter not in taken), None)
 
     def of_key(self, key: str) -> Reply | None:
@@ -85,16 +85,16 @@ class Choices:
             return Reply(CLASS, named)
         if line.startswith("+") and line[1:].strip():
             return Reply(CLASS, as_label(line[1:].strip(), self.classes))
-        if line in TITLES and line != NEW:
+        if line in ACTION_TITLES and line != NEW_CLASS:
             return Reply(line)
         reply = self.of_key(line) if len(line) == 1 else None
-        return None if reply is not None and reply.what == NEW else reply
+        return None if reply is not None and reply.what == NEW_CLASS else reply
 
     def shown(self) -> list[tuple[str, str]]:
         """Each key and what it means, classes first."""
         classes = [(key, str(label)) for key, label in self.keys.items()]
         free = {command: next((k for k in keys if k not in self.keys), "") for command, keys in COMMANDS.items()}
-        return classes + [(SHOWN.get(key, key), TITLES[command]) for command, key in free.items() if key]
+        return classes + [(KEY_NAMES.get(key, key), ACTION_TITLES[command]) for command, key in free.items() if key]
 
 
 def as_label(name: str, classes: Iterable[Any]) -> Any:
@@ -255,7 +255,7 @@ class Keys:
             if key == ESCAPE:
                 self.say(nothing_to_cancel(choices))
             reply = choices.of_key(key)
-            if reply is not None and reply.what == NEW:
+            if reply is not None and reply.what == NEW_CLASS:
                 reply = self._named(choices)
             if reply is not None:
                 return reply
@@ -296,7 +296,7 @@ class Keys:
         if self._pending:
             return True
         with self.interrupts.welcome():
-            return bool(select.select([self.fd], [], [], LATE)[0])
+            return bool(select.select([self.fd], [], [], ESCAPE_TIMEOUT)[0])
 
     def _rest(self, letter: str) -> None:
         """Pass over what is left of a key, after Esc and this letter."""
@@ -331,12 +331,12 @@ class Keys:
     def _line(self) -> str | None:
         """What is typed until Enter, with the keys that mend it; None after Esc."""
         typed: list[str] = []
-        while (key := self._key()) not in ENTER or not key:
+        while (key := self._key()) not in ENTER_KEYS or not key:
             if key == "":
                 self._gone()
-            if key == ESCAPE or (key == END and not typed):
+            if key == ESCAPE or (key == END_KEY and not typed):
                 return None
-            if key in ERASE:
+            if key in ERASE_KEYS:
                 self._erase(typed, 1)
             elif key == ERASE_WORD:
                 bare = "".join(typed).rstrip()
@@ -395,7 +395,10 @@ def draw(text: str) -> None:
 def nothing_to_cancel(choices: Choices) -> str:
     """What Esc says at a question: nothing is open that it could close."""
     keys = {meaning: key for key, meaning in choices.shown()}
-    ways = [(keys.get(TITLES[UNDO]), "takes the last answer back"), (keys.get(TITLES[QUIT]), "stops; all is kept")]
+    ways = [
+        (keys.get(ACTION_TITLES[UNDO]), "takes the last answer back"),
+        (keys.get(ACTION_TITLES[QUIT]), "stops; all is kept"),
+    ]
     return "There is nothing to cancel. " + ", ".join(f"[{key}] {what}" for key, what in ways if key) + ": "
 
 

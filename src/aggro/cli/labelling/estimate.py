@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from aggro.cli.labelling.journal import ANSWER, Event
 from aggro.cli.labelling.session import asker_of
 from aggro.learners.shared.inside import model_of
-from aggro.serve.answers import BACK, SETTLED, Gain, Mistakes, mostly_missed, trivial_error, weighted
+from aggro.serve.answers import BACK, SETTLED_ANSWERS, Gain, Mistakes, mostly_missed, trivial_error, weighted
 from aggro.serve.answers import mistakes_in as mistakes_of
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.session import Session
 
-CLASSES = 4  # the most that are named
+MOST_CLASSES_NAMED = 4  # the most that are named
 
 
 def mistakes_in(events: Sequence[Event], strategy: str) -> Mistakes:
@@ -50,7 +50,7 @@ def gain_of(session: Session) -> Gain | None:
         weighted(after, weights)[0],
         error,
         trivial_error([event for _, event in since]),
-        len(events) >= SETTLED,
+        len(events) >= SETTLED_ANSWERS,
         mostly_missed(mistakes_in(events, strategy).missed),
     )
 
@@ -82,5 +82,5 @@ class Standing:
             return "too early to say"
         digits = 0 if error >= 0.02 else 1
         text = f"about {share:.{digits}%} (± {error:.{digits}%}) of the guesses so far"
-        worst = sorted(missed.items(), key=lambda item: -item[1])[:CLASSES]
+        worst = sorted(missed.items(), key=lambda item: -item[1])[:MOST_CLASSES_NAMED]
         return text + ("; lately of " + ", ".join(f"{label} {share:.0%}" for label, share in worst) if worst else "")

@@ -13,7 +13,7 @@ from aggro.cli.labelling.journal import ANSWER, Event
 from aggro.cli.outputs import writing
 from aggro.cli.prediction_tables import delimiter_for
 
-LABEL = "label"
+LABEL_COLUMN = "label"
 
 
 def check_export(path: Path) -> None:
@@ -27,12 +27,14 @@ def export(path: Path, events: Iterable[Event], stream: Any, hidden: str | None)
     The label's column has the name of the one that people did not see, if there was one.
     """
     labels = {event.row: event.label for event in events if event.do == ANSWER}
-    rows = [dict(row, **{hidden or LABEL: labels[number]}) for number, row in _found(labels, stream, hidden)]
+    rows = [dict(row, **{hidden or LABEL_COLUMN: labels[number]}) for number, row in _found(labels, stream, hidden)]
     delimiter = delimiter_for(path.name)
     out = io.StringIO()
     if delimiter:
-        names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != (hidden or LABEL)]
-        writer = csv.DictWriter(out, [*names, hidden or LABEL], delimiter=delimiter, lineterminator="\n")
+        names = [
+            name for name in dict.fromkeys(name for row in rows for name in row) if name != (hidden or LABEL_COLUMN)
+        ]
+        writer = csv.DictWriter(out, [*names, hidden or LABEL_COLUMN], delimiter=delimiter, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     else:

@@ -12,7 +12,7 @@ from aggro.cli.checkpoints import fingerprint
 from aggro.cli.console import Mistake
 from aggro.cli.labelling.journal import Journal, digest
 from aggro.cli.labelling.rows import Place, Walk, hidden_column, open_rows, row_of
-from aggro.cli.labelling.session import LABELLING, Moment, Session, asker_of
+from aggro.cli.labelling.session import POSITION_NAME, Moment, Session, asker_of
 from aggro.cli.learner_spec import make_learner, records_around, split_settings
 from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
@@ -22,7 +22,7 @@ from aggro.learners.shared.inside import check_params, model_of, parameters_of
 if TYPE_CHECKING:
     from aggro.streams import Stream
 
-AGAIN = "Repeat the command that began it, or move {journal} away to start again."
+HOW_TO_REPEAT = "Repeat the command that began it, or move {journal} away to start again."
 OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0, "replay": 2000}
 DEVIATIONS = 1.0  # δ where scores are in units of their deviation
 
@@ -108,7 +108,7 @@ class Run:
         """Refuse a journal that belongs to another run."""
         assert journal.run is not None
         then, now = journal.run["run"], self.described()["run"]
-        advice = AGAIN.format(journal=journal.path)
+        advice = HOW_TO_REPEAT.format(journal=journal.path)
         if then["data"] != now["data"]:
             raise Mistake(f"{journal.path} has answers to other data, {', '.join(then['names'])}. {advice}")
         for name, was in then["options"].items():
@@ -153,7 +153,7 @@ class Run:
         if not self.model.exists():
             return None
         learner, position = load_with_position(self.model)
-        kept = position.get(LABELLING) if isinstance(position, dict) else None
+        kept = position.get(POSITION_NAME) if isinstance(position, dict) else None
         if kept is None or kept.get("run") != journal.name:
             if fingerprint(str(self.model)) == journal.run["model"]:
                 return None  # as it was when the run began

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from aggro.cli.labelling.rows import Row
 
 EVERY_ROW = "(every row)"  # the intercept
-SHORT = 12
+SHORT_VALUE = 12
 RULE = 4  # the least of a line behind words
-COLUMNS, REASONS, LETTERS = 12, 6, 4000  # the most that is shown of each
+FACTS_SHOWN, MOST_REASONS, MOST_LETTERS = 12, 6, 4000  # the most that is shown of each
 
 
 class Reason(NamedTuple):
@@ -112,7 +112,7 @@ def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:
 
 
 def short(text: str) -> str:
-    return text[:LETTERS] + (" …" if len(text) > LETTERS else "")
+    return text[:MOST_LETTERS] + (" …" if len(text) > MOST_LETTERS else "")
 
 
 def clean(text: str) -> str:
@@ -148,7 +148,7 @@ class Screen:
 
     def echo(self, text: str) -> None:
         """What was answered: behind the keys, if it is as short as one."""
-        alone = self.is_terminal and len(text) > SHORT
+        alone = self.is_terminal and len(text) > SHORT_VALUE
         self._show("\n" * alone + clean(text), style="bold")
 
     def leave(self) -> None:
@@ -200,12 +200,12 @@ class Screen:
         if told:
             columns.append(Column(line(f"for {question.guess}"), number=True))
         rows = []
-        for name, value, part in question.columns[:COLUMNS]:
+        for name, value, part in question.columns[:FACTS_SHOWN]:
             cells = [line(name), "" if value is None else line(value)]
             rows.append(TableRow([*cells, *([f"{part or 0.0:+.3f}"] if told else [])]))
         print_table(self.console, columns, rows, edge=False)
-        if len(question.columns) > COLUMNS:
-            self.console.print(Text(f"and {len(question.columns) - COLUMNS:,} more", style="dim italic"))
+        if len(question.columns) > FACTS_SHOWN:
+            self.console.print(Text(f"and {len(question.columns) - FACTS_SHOWN:,} more", style="dim italic"))
 
     def _lines(self, question: Question, standing: Standing) -> dict[str, str]:
         lines = {"guess": "none yet"}
@@ -213,7 +213,7 @@ class Screen:
             lines["guess"] = f"{question.guess} (score {question.score:.2f})"
         reasons = [reason for reason in question.reasons if not reason.is_column]  # the table has those
         if question.texts and reasons:
-            lines["because of"] = ", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:REASONS])
+            lines["because of"] = ", ".join(f"{what} {part:+.2f}" for what, part, _ in reasons[:MOST_REASONS])
         lines["error"] = standing.error
         lines["more labels?"] = standing.helps
         return lines

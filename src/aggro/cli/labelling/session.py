@@ -27,10 +27,10 @@ from aggro.cli.model_files import save_model
 from aggro.cli.reading import one_line
 from aggro.learners.shared.inside import model_of
 
-LABELLING = "labelling"  # what a model file's position is called
-APART = 5  # events between copies
-KEPT, ROOM = 8, 2**28  # copies that are so near, and farther ones; bytes for all of them
-FEW_ROWS = 100_000  # are gone over again at a start, which takes a second and gives back the earlier moments
+POSITION_NAME = "labelling"  # what a model file's position is called
+EVENTS_BETWEEN_COPIES = 5  # events between copies
+NEAR_COPIES, COPIES_BYTES = 8, 2**28  # copies that are so near, and farther ones; bytes for all of them
+REPLAYED_AT_START = 100_000  # are gone over again at a start, which takes a second and gives back the earlier moments
 SAVE = 25  # answers between saves of the model
 
 
@@ -76,7 +76,7 @@ class Session:
         """Become what the journal says, from the model that was saved or from the start."""
         if self.saved is not None:
             self._saved = self.saved.events
-            self.moments = [self.saved] if self.saved.place.row > FEW_ROWS else []
+            self.moments = [self.saved] if self.saved.place.row > REPLAYED_AT_START else []
         self._catch_up()
 
     def _catch_up(self) -> None:
@@ -201,7 +201,7 @@ class Session:
         self.answered_rows[self.events] = row.x
         self.place, self.question = row.after, None
         self.events += 1
-        if self.events % APART == 0:
+        if self.events % EVENTS_BETWEEN_COPIES == 0:
             self._keep()
 
     def _keep(self) -> None:
@@ -211,11 +211,14 @@ class Session:
         self.moments = [moment for moment in self.moments if moment.events % self._apart(moment) == 0]
         model = model_of(self.active)
         if model is not None:
-            del self.moments[: -max(2, ROOM // max(1, size_of(model.state)))]
+            del self.moments[: -max(2, COPIES_BYTES // max(1, size_of(model.state)))]
 
     def _apart(self, moment: Moment) -> int:
         """How far copies are apart at this distance: twice as far at twice the distance."""
-        return int(APART * 2 ** max(0, ((self.events - moment.events) // (APART * KEPT)).bit_length()))
+        return int(
+            EVENTS_BETWEEN_COPIES
+            * 2 ** max(0, ((self.events - moment.events) // (EVENTS_BETWEEN_COPIES * NEAR_COPIES)).bit_length())
+        )
 
     def _settled(self) -> None:
         self.question, self._asked = None, self.active.asked()
@@ -236,7 +239,7 @@ class Session:
         place = {"chunk": list(chunk), "within": within, "row": number, "run": self.journal.name}
         with self.active.as_asked(self._asked):
             place |= {"events": len(events), "digest": digest(events)}
-            save_model(self.active, self.model, {LABELLING: place, **self.said})
+            save_model(self.active, self.model, {POSITION_NAME: place, **self.said})
         self._saved = self.events
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggro.engine.feature_maps.fourier import draw, fourier
 from aggro.engine.feature_maps.nystroem import nystroem
-from aggro.engine.feature_maps.parts import FOURIER, GAMMA, KIND, MET, gamma_of
+from aggro.engine.feature_maps.parts import FEATURES_MET, FOURIER, GAMMA, MAP_KIND, gamma_of
 from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.rows import entry, stored
 
@@ -31,10 +31,10 @@ def meet(map_, X, i):
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         if x != 0.0 and map_.met[j] == 0:
-            if map_.facts[KIND] == FOURIER:
-                draw(map_, j, u8(map_.facts[MET]))
+            if map_.facts[MAP_KIND] == FOURIER:
+                draw(map_, j, u8(map_.facts[FEATURES_MET]))
             map_.met[j] = 1
-            map_.facts[MET] += 1
+            map_.facts[FEATURES_MET] += 1
 
 
 @exact
@@ -44,19 +44,19 @@ def carry(map_, X, i, row, out, values, counting):
     With ``counting`` the row is learned, and its features are known from the next row on; those of the first row at
     once, since nothing has been learned that could score them.
     """
-    if map_.facts[MET] < map_.met.shape[0]:
-        if counting and map_.facts[MET] == 0:
+    if map_.facts[FEATURES_MET] < map_.met.shape[0]:
+        if counting and map_.facts[FEATURES_MET] == 0:
             meet(map_, X, i)
         leave_out_new(map_, row)
         if counting:
             meet(map_, X, i)
     q = 0.0
-    if map_.numbers[GAMMA] == 0.0 or map_.facts[KIND] != FOURIER:
+    if map_.numbers[GAMMA] == 0.0 or map_.facts[MAP_KIND] != FOURIER:
         for k in range(*stored(row, u8(0))):
             _, x = entry(row, u8(0), k)
             q += x * x
     gamma = gamma_of(map_, q, counting)
-    if map_.facts[KIND] == FOURIER:
+    if map_.facts[MAP_KIND] == FOURIER:
         fourier(map_, row, gamma, out)
     else:
         nystroem(map_, row, q, gamma, out, values, counting)

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import GIVEN, MULTIPLES, SEED, SIZE
+from aggro.engine.feature_maps.parts import GIVEN_GAMMA, MAP_SEED, MAP_SIZE, MULTIPLES
 from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.jit.lane_math import cosine, sine
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
@@ -27,15 +27,15 @@ from aggro.engine.rows import entry, stored
 
 QUARTER = 2.0 / math.pi
 u8 = np.uint64
-BESIDE = u8(4 * LANES)
+COLUMNS_TOGETHER = u8(4 * LANES)
 
 
 @exact_part
 def draw(map_, j, number):
     """The frequencies of feature j, met after so many others: normal numbers (Box and Muller), of one γ or several."""
-    own = bits(u8(map_.facts[SEED]), number)
-    several = map_.numbers[GIVEN] == 0.0
-    for c in range(u8(map_.facts[SIZE])):
+    own = bits(u8(map_.facts[MAP_SEED]), number)
+    several = map_.numbers[GIVEN_GAMMA] == 0.0
+    for c in range(u8(map_.facts[MAP_SIZE])):
         length = np.sqrt(-2.0 * math.log(1.0 - uniform(own, u8(2) * c)))
         normal = length * math.cos(2.0 * math.pi * uniform(own, u8(2) * c + u8(1)))
         multiple = MULTIPLES[np.int64(c % u8(len(MULTIPLES)))] if several else 1.0
@@ -57,7 +57,7 @@ def fourier(map_, X, gamma, out):
     stretch = np.sqrt(2.0 * gamma)
     start, stop = stored(X, u8(0))
     block = u8(0)
-    while block + BESIDE <= columns:
+    while block + COLUMNS_TOGETHER <= columns:
         a, b, c, d = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
         for k in range(start, stop):
             j, x = entry(X, u8(0), k)
@@ -70,7 +70,7 @@ def fourier(map_, X, gamma, out):
         put(map_, b, stretch, out, block + u8(LANES))
         put(map_, c, stretch, out, block + u8(2 * LANES))
         put(map_, d, stretch, out, block + u8(3 * LANES))
-        block += BESIDE
+        block += COLUMNS_TOGETHER
     while block < columns:
         a = spread(0.0)
         for k in range(start, stop):

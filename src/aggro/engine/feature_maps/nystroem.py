@@ -12,9 +12,9 @@ they are. With ρ² = k(x, x) − ‖z(x)‖², what the landmarks so far do not
 
     new row of M = (−z(x)ᵀM, 1)/ρ        new feature of x itself: ρ
 
-The first rows with ρ² above ``NEW`` become landmarks, up to as many as there may be: those that are nearly
-known already are passed over. Weights learned before stay right, since a new feature begins with a weight of 0. So
-there is no moment at which anything is solved.
+The first rows with ρ² above ``NEW_LANDMARK_RESIDUAL`` become landmarks, up to as many as there may be: those that are
+nearly known already are passed over. Weights learned before stay right, since a new feature begins with a weight of
+0. So there is no moment at which anything is solved.
 
 As long as γ and the scale of the features are not settled (``WARM`` rows, none if both are given), there are no
 landmarks, and all features are 0.
@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import COUNTED, LANDMARKS, SIZE, WAIT
+from aggro.engine.feature_maps.parts import COUNTED_ROWS, LANDMARKS, MAP_SIZE, ROWS_TO_WAIT
 from aggro.engine.jit.compile import exact_part
 from aggro.engine.jit.lane_math import exponential
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rows import entry, stored
 
-NEW = 1e-3  # of k(x, x) = 1
+NEW_LANDMARK_RESIDUAL = 1e-3  # of k(x, x) = 1
 u8 = np.uint64
 
 
@@ -64,12 +64,12 @@ def nystroem(map_, X, q, gamma, out, values, counting):
         z = even + odd
         known = madd(z, z, known)
         store(out, block, z)
-    if counting and np.int64(n) < map_.facts[SIZE] and map_.facts[COUNTED] >= map_.facts[WAIT]:
+    if counting and np.int64(n) < map_.facts[MAP_SIZE] and map_.facts[COUNTED_ROWS] >= map_.facts[ROWS_TO_WAIT]:
         store(values, u8(0), known)
         left = 1.0
         for k in range(u8(LANES)):
             left -= values[k]
-        if left > NEW and gamma > 0.0:
+        if left > NEW_LANDMARK_RESIDUAL and gamma > 0.0:
             take(map_, X, q, left, out)
 
 

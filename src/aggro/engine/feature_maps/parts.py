@@ -29,13 +29,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED as MOST_COUNTED
+from aggro.engine.fields import LARGEST_COUNT as MOST_COUNTED
 from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact
 from aggro.engine.rule import eights, zeros
 
 WARM = 32  # rows until γ is settled
-STILL = 1e-280  # a mean of squares up to this is none
+NO_SPREAD = 1e-280  # a mean of squares up to this is none
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of γ="auto", in turns
 
 u8 = np.uint64
@@ -50,8 +50,8 @@ class Map(IntEnum):
 
 
 FOURIER, NYSTROEM = int(Map.FOURIER), int(Map.NYSTROEM)
-KIND, SEED, SIZE, MET, COUNTED, LANDMARKS, WAIT = (u8(k) for k in range(7))
-GAMMA, SQUARES, GIVEN = (u8(k) for k in range(3))
+MAP_KIND, MAP_SEED, MAP_SIZE, FEATURES_MET, COUNTED_ROWS, LANDMARKS, ROWS_TO_WAIT = (u8(k) for k in range(7))
+GAMMA, MEAN_OF_SQUARES, GIVEN_GAMMA = (u8(k) for k in range(3))
 
 
 class MapParams(NamedTuple):
@@ -67,13 +67,13 @@ NO_MAP = MapParams()
 
 def landmarks_at_most(state: Any) -> float:
     """As many as there may be; those of Fourier features are none."""
-    of_rows = state.map.facts[KIND] == NYSTROEM
-    return float(min(int(state.map.facts[SIZE]), state.map.table.shape[1])) if of_rows else 0.0
+    of_rows = state.map.facts[MAP_KIND] == NYSTROEM
+    return float(min(int(state.map.facts[MAP_SIZE]), state.map.table.shape[1])) if of_rows else 0.0
 
 
 def count_met(met: np.ndarray, state: Any) -> str:
     """What is wrong with the features that are part of the map, or nothing."""
-    return "" if int(met.sum()) == int(state.map.facts[MET]) else "marks other features than were counted"
+    return "" if int(met.sum()) == int(state.map.facts[FEATURES_MET]) else "marks other features than were counted"
 
 
 class FeatureMap(NamedTuple):
@@ -121,16 +121,16 @@ def new_map(params: MapParams, width: int, settled: bool) -> FeatureMap:
 
 def real_columns(map_: FeatureMap) -> np.ndarray:
     """Which features of a mapped row are not there for the sake of whole eights."""
-    n, columns = int(map_.facts[SIZE]), map_.table.shape[1]
+    n, columns = int(map_.facts[MAP_SIZE]), map_.table.shape[1]
     first = np.arange(n)
-    return first if map_.facts[KIND] == NYSTROEM else np.concatenate([first, columns + first])
+    return first if map_.facts[MAP_KIND] == NYSTROEM else np.concatenate([first, columns + first])
 
 
 @exact
 def map_columns(map_):
     """How many features a mapped row has."""
     columns = map_.table.shape[1]
-    return columns if map_.facts[KIND] == NYSTROEM else 2 * columns
+    return columns if map_.facts[MAP_KIND] == NYSTROEM else 2 * columns
 
 
 @exact
@@ -138,15 +138,15 @@ def gamma_of(map_, q, counting):
     """γ for a row with ‖x‖² = q."""
     facts, numbers = map_.facts, map_.numbers
     gamma = numbers[GAMMA]
-    if counting and facts[COUNTED] < WARM:
-        facts[COUNTED] += 1
+    if counting and facts[COUNTED_ROWS] < WARM:
+        facts[COUNTED_ROWS] += 1
     if gamma == 0.0:
-        seen = facts[COUNTED] if counting else min(facts[COUNTED] + 1, np.int64(WARM))
-        squares = numbers[SQUARES] + q
+        seen = facts[COUNTED_ROWS] if counting else min(facts[COUNTED_ROWS] + 1, np.int64(WARM))
+        squares = numbers[MEAN_OF_SQUARES] + q
         mean = squares / np.float64(seen)
-        gamma = 1.0 / mean if mean > STILL else 0.0
+        gamma = 1.0 / mean if mean > NO_SPREAD else 0.0
         if counting:
-            numbers[SQUARES] = squares
-            if facts[COUNTED] == WARM:
+            numbers[MEAN_OF_SQUARES] = squares
+            if facts[COUNTED_ROWS] == WARM:
                 numbers[GAMMA] = gamma
     return gamma

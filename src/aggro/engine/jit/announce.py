@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from threading import Event, Thread, local
 from typing import Any
 
-PATIENCE = 1.0  # seconds before the word
+ANNOUNCE_AFTER = 1.0  # seconds before the word
 AT_EACH_START = "at each start"  # is code compiled where no folder can store it
-AGAIN = 0.25  # seconds until it is looked again, if code may still be found on disk
+LOOK_AGAIN_AFTER = 0.25  # seconds until it is looked again, if code may still be found on disk
 
 Say = Callable[[str], Any]
 
@@ -27,7 +27,7 @@ class Here(local):
 
 
 HERE = Here()
-SAID: list[str] = []  # once in a process
+ANNOUNCED: list[str] = []  # once in a process
 SPEAKERS: list[Say] = []  # the last one says it
 
 
@@ -49,19 +49,19 @@ def through(say: Say) -> Iterator[None]:
 @contextmanager
 def announced(what: Callable[[], str], compiles: Callable[[], bool]) -> Iterator[None]:
     """While this lasts for longer than a second, and ``compiles()``, say ``what()``."""
-    if HERE.busy or SAID or os.environ.get("AGGRO_QUIET", "") not in ("", "0"):
+    if HERE.busy or ANNOUNCED or os.environ.get("AGGRO_QUIET", "") not in ("", "0"):
         yield
         return
     done = Event()
 
     def watch() -> None:
-        wait = PATIENCE
+        wait = ANNOUNCE_AFTER
         while not done.wait(wait):
-            wait = AGAIN
-            if compiles() and not SAID:
-                SAID.append(what())
-                (SPEAKERS[-1] if SPEAKERS else on_stderr)(SAID[0])
-            if SAID:
+            wait = LOOK_AGAIN_AFTER
+            if compiles() and not ANNOUNCED:
+                ANNOUNCED.append(what())
+                (SPEAKERS[-1] if SPEAKERS else on_stderr)(ANNOUNCED[0])
+            if ANNOUNCED:
                 return
 
     HERE.busy = True

@@ -30,21 +30,21 @@ except ImportError:  # Windows
 
 FOLDERS = 8  # of other stamps stay
 IN_USE = "in-use"
-ADVICE = "Set NUMBA_CACHE_DIR to a folder that only you can write to"
+CACHE_DIR_ADVICE = "Set NUMBA_CACHE_DIR to a folder that only you can write to"
 
 
 class CompiledCodeWarning(UserWarning):
     """Compiled code is made or kept in another way than usual: it costs time, and results are the same."""
 
 
-SAID: set[str] = set()
+WARNED: set[str] = set()
 LOCKS: list[int] = []  # open files, for as long as the process lives
 
 
 def say(text: str) -> None:
     """Warn of something once in a process."""
-    if text not in SAID:
-        SAID.add(text)
+    if text not in WARNED:
+        WARNED.add(text)
         warnings.warn(text, CompiledCodeWarning, stacklevel=2)
 
 
@@ -119,13 +119,13 @@ def folder_for(stamp: str) -> Path | None:
                 if is_new:
                     sweep(root, stamp)
                 if reasons:
-                    say(f"Compiled code is stored in {root}, since {' and '.join(reasons)}. {ADVICE}.")
+                    say(f"Compiled code is stored in {root}, since {' and '.join(reasons)}. {CACHE_DIR_ADVICE}.")
                 return folder
         except OSError as error:
             reason = f"{error.filename or root} cannot be used ({error.strerror or error})"
         reasons.append(reason)
     why = " and ".join(reasons) or "there is no folder for it"
-    say(f"Compiled code cannot be stored, so each process compiles it again: {why}. {ADVICE}.")
+    say(f"Compiled code cannot be stored, so each process compiles it again: {why}. {CACHE_DIR_ADVICE}.")
     return None
 
 

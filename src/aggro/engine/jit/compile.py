@@ -39,19 +39,19 @@ from aggro.engine.jit.private_names import is_there, options_there
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 SETTINGS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
-PIECE: dict[str, Any] = dict(SETTINGS)
+PIECE_SETTINGS: dict[str, Any] = dict(SETTINGS)
 if is_there("PARTIAL"):
     from aggro.engine.jit.partial import PieceCompiler
 
-    PIECE |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
-INLINE = {**PIECE, **options_there()}
+    PIECE_SETTINGS |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
+INLINE = {**PIECE_SETTINGS, **options_there()}
 # Whether compiled code is called by its address, and reads tuples that stay unpacked.
 BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
 ON_DISK = not numba.config.DISABLE_JIT and is_there("DISK_CACHE")
 if ON_DISK:
-    from aggro.engine.jit.disk_cache import WAYS, KeptCode, take_turns, undisturbed
+    from aggro.engine.jit.disk_cache import COMPILE_WAYS, KeptCode, take_turns, undisturbed
 
-    WAYS.extend((sorted(INLINE), BY_ADDRESS))
+    COMPILE_WAYS.extend((sorted(INLINE), BY_ADDRESS))
 else:
     undisturbed = nullcontext  # type: ignore[assignment]
 

@@ -7,7 +7,7 @@ and keeps nothing but the names of new features, which it adds to the model's ow
 
 What is borrowed must stay there, so no code of a user's may run meanwhile: keys are compared only where they are
 the same object or both plain text or whole numbers, and values are read only where they are of the plain types in
-``SAFE``. All other dicts are taken the slow way.
+``SAFE_TYPES``. All other dicts are taken the slow way.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ EQUAL = np.int32(2)  # Py_EQ
 # ``id`` is an address in CPython, and whoever holds the GIL is alone with all objects: no lock is needed.
 CAN_READ_DICTS = BY_ADDRESS and sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 # The addresses of types whose instances become numbers without a user's code; text and whole numbers are keys too.
-NUMBERS = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
-SAFE = np.array([id(kind) for kind in (str, *NUMBERS)], np.int64)
-TEXT, WHOLE, FLOAT = range(3)
+NUMBER_TYPES = (int, float, bool, np.float64, np.float32, np.int64, np.int32, np.uint8, np.bool_)
+SAFE_TYPES = np.array([id(kind) for kind in (str, *NUMBER_TYPES)], np.int64)
+TEXT_KEY, WHOLE_KEY, FLOAT_KEY = range(3)
 
 
 @inline
@@ -66,7 +66,7 @@ def same_key(a, b, safe):
     if a == b:
         return True
     kind = type_of(a)
-    if kind != type_of(b) or (kind != safe[TEXT] and kind != safe[WHOLE]):
+    if kind != type_of(b) or (kind != safe[TEXT_KEY] and kind != safe[WHOLE_KEY]):
         return False
     return PyObject_RichCompareBool(a, b, EQUAL) == 1
 
@@ -75,8 +75,8 @@ def same_key(a, b, safe):
 def is_number(address, safe):
     """Whether an object becomes a float without running a user's code."""
     kind = type_of(address)
-    found = kind == safe[FLOAT]
-    k = u8(WHOLE)
+    found = kind == safe[FLOAT_KEY]
+    k = u8(WHOLE_KEY)
     while not found and k < u8(safe.shape[0]):
         found = kind == safe[k]
         k += u8(1)
@@ -85,11 +85,11 @@ def is_number(address, safe):
 
 # Words of a reader's ``cell``: where PyDict_Next is and what it gives, and how many entries the row has that is there,
 # -1 if none is or if some of the dict's were left out.
-AT, KEY, VALUE, ENTRIES = range(4)
+AT, ENTRY_KEY, ENTRY_VALUE, ENTRY_COUNT = range(4)
 CELLS = 4
 DOES_NOT_FIT = -1
-FEW = 32  # to be sorted by insertion
-LOW = u8(0xFFFFFFFF)
+INSERTION_SORTED = 32  # to be sorted by insertion
+LOW_HALF = u8(0xFFFFFFFF)
 
 
 class DictReader(NamedTuple):
@@ -116,7 +116,7 @@ class DictReader(NamedTuple):
 def position_of(key, index, plain, safe):
     """Where a feature stands; -1 if it is not known, -2 if only Python may look for it."""
     kind = type_of(key)
-    if plain == 0 or (kind != safe[TEXT] and kind != safe[WHOLE]):
+    if plain == 0 or (kind != safe[TEXT_KEY] and kind != safe[WHOLE_KEY]):
         return np.int64(-2)
     found = PyDict_GetItemWithError(index, key)
     if found == 0:
@@ -144,7 +144,7 @@ def sift(order, start, n):
 @inline
 def sort(order, n):
     """Sort the first n numbers, in place and without memory of its own."""
-    if n <= u8(FEW):
+    if n <= u8(INSERTION_SORTED):
         for j in range(u8(1), n):
             moved = order[j]
             hole = j
@@ -208,13 +208,13 @@ def read_dict(address, reader, least, most, room):
     n_names = PyList_Size(reader.names)
     place = cell.ctypes.data
     cell[AT] = 0
-    entries = cell[ENTRIES]
+    entries = cell[ENTRY_COUNT]
     same = entries >= 0  # as the dict before, so far
     new = np.int64(0)
     n = u8(0)
     before, number = np.int64(0), 0.0
     while PyDict_Next(address, place, place + 8, place + 16) != 0:
-        key, value = cell[KEY], cell[VALUE]
+        key, value = cell[ENTRY_KEY], cell[ENTRY_VALUE]
         if n == u8(reader.numbers.shape[0]):
             return np.int64(DOES_NOT_FIT)
         if value != before:  # words often have one object for all their counts
@@ -227,7 +227,7 @@ def read_dict(address, reader, least, most, room):
         name = names_at[n]
         if name == 0 or not (name == key or (same and same_key(name, key, safe))):
             same = False
-            cell[ENTRIES] = -1
+            cell[ENTRY_COUNT] = -1
             position = position_of(key, reader.lookup, reader.plain, safe)
             positions[n] = position
             names_at[n] = PyList_GetItem(reader.names, position) if position >= 0 else np.int64(0)
@@ -242,7 +242,7 @@ def read_dict(address, reader, least, most, room):
         for k in range(n):
             reader.values[u8(reader.slots[k])] = reader.numbers[k]
         return np.int64(0)
-    cell[ENTRIES] = -1
+    cell[ENTRY_COUNT] = -1
     if new > 0 and room > 0:
         if n_names + new > room or not add_names(reader, n, n_names):
             return np.int64(DOES_NOT_FIT)
@@ -264,7 +264,7 @@ def arranged(reader, n, left_out):
     if not ascending:
         sort(order, m)
     for j in range(m):
-        position, k = order[j] >> u8(32), order[j] & LOW
+        position, k = order[j] >> u8(32), order[j] & LOW_HALF
         if j > u8(0) and position == u8(reader.indices[j - u8(1)]):
             return np.int64(DOES_NOT_FIT)  # a feature that comes twice
         reader.indices[j] = position
@@ -272,5 +272,5 @@ def arranged(reader, n, left_out):
         reader.slots[k] = j
     reader.indptr[1] = m
     if left_out == 0:
-        reader.cell[ENTRIES] = n
+        reader.cell[ENTRY_COUNT] = n
     return left_out

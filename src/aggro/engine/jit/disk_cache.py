@@ -37,11 +37,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"aggro compiled code\n"
-SIZE = hashlib.sha256().digest_size
+CODE_MAGIC = b"aggro compiled code\n"
+CHECKSUM_BYTES = hashlib.sha256().digest_size
 SOURCES = sources()  # at import: what is compiled later is this code, even if the files change meanwhile
-USED: set[Path] = set()  # the files that this process has read or written
-WAYS: list[object] = []  # to compile, where there are several: see ``engine.jit.private_names``
+CODE_FILES_USED: set[Path] = set()  # the files that this process has read or written
+COMPILE_WAYS: list[object] = []  # to compile, where there are several: see ``engine.jit.private_names``
 
 
 @cache
@@ -50,13 +50,13 @@ def home() -> Path | None:
     if not SOURCES:
         say("The files of aggro cannot be read, so compiled code is not stored, and each process compiles it again.")
         return None
-    return folder_for(stamp(SOURCES, *WAYS))
+    return folder_for(stamp(SOURCES, *COMPILE_WAYS))
 
 
 @cache
 def came() -> Prebuilt:
     """The compiled code that came with this package; what somebody should know of it is said."""
-    found = prebuilt(SOURCES, tuple(map(repr, WAYS)))
+    found = prebuilt(SOURCES, tuple(map(repr, COMPILE_WAYS)))
     if found.is_wrong:
         say(f"The compiled code of this package is not used, and code is compiled here, since {found.why}.")
     return found
@@ -134,7 +134,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
             kept = path.read_bytes()
         except OSError:
             return None
-        USED.add(path)
+        CODE_FILES_USED.add(path)
         return rebuilt(path.name, kept, signature, target_context)
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -144,8 +144,8 @@ class KeptCode(NullCache):  # type: ignore[misc]
             return
         payload = compressed(result._reduce())
         try:
-            write(path, MAGIC + checked(path.name, payload) + payload)
-            USED.add(path)
+            write(path, CODE_MAGIC + checked(path.name, payload) + payload)
+            CODE_FILES_USED.add(path)
         except OSError as error:
             say(
                 f"Compiled code cannot be stored in {path.parent} ({error.strerror or error}), so the next process "
@@ -160,8 +160,8 @@ def compressed(parts: tuple[Any, ...]) -> bytes:
 
 def rebuilt(name: str, content: bytes, signature: Any, target_context: Any) -> Any:
     """What was compiled, from what is in a file of this name; None if it is not whole, or not for these types."""
-    payload = content[len(MAGIC) + SIZE :]
-    if content[: len(MAGIC) + SIZE] != MAGIC + checked(name, payload):
+    payload = content[len(CODE_MAGIC) + CHECKSUM_BYTES :]
+    if content[: len(CODE_MAGIC) + CHECKSUM_BYTES] != CODE_MAGIC + checked(name, payload):
         return None
     try:
         result = CompileResult._rebuild(target_context, *pickle.loads(zlib.decompress(payload)))

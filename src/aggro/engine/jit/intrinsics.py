@@ -12,12 +12,12 @@ from numba.core import types
 from numba.extending import intrinsic
 
 u8 = np.uint64
-PLAIN: dict[str, Any] = {}  # the functions in Python, which compiled code is tested against
+PYTHON_TWINS: dict[str, Any] = {}  # the functions in Python, which compiled code is tested against
 
 
 def emitted(function: Any, result: types.Type, takes: tuple[types.Type, ...], emit: Any) -> Any:
     """``function`` as compiled code calls it: what ``emit(builder, ...)`` writes into its caller."""
-    PLAIN[function.__name__] = function
+    PYTHON_TWINS[function.__name__] = function
     if numba.config.DISABLE_JIT:
         return function
 
@@ -40,7 +40,7 @@ def emitted(function: Any, result: types.Type, takes: tuple[types.Type, ...], em
 
 # Words of 64 bits ---------------------------------------------------------------------------------------
 
-WIDE = ir.IntType(128)
+INT128 = ir.IntType(128)
 DEFINED_AT_ZERO = ir.Constant(ir.IntType(1), 0)
 
 
@@ -75,8 +75,8 @@ def word_at(address: Any) -> Any:
 
 
 def _high_half(builder: Any, a: Any, b: Any) -> Any:
-    product = builder.mul(builder.zext(a, WIDE), builder.zext(b, WIDE))
-    return builder.trunc(builder.lshr(product, WIDE(64)), ir.IntType(64))
+    product = builder.mul(builder.zext(a, INT128), builder.zext(b, INT128))
+    return builder.trunc(builder.lshr(product, INT128(64)), ir.IntType(64))
 
 
 def _word_at(builder: Any, address: Any) -> Any:

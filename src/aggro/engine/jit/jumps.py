@@ -23,18 +23,18 @@ from numba.extending import intrinsic, overload
 
 from aggro.engine.jit.compile import BY_ADDRESS, INLINE, compiled_for
 
-PLAIN: list[Callable[..., Any]] = []  # what the numbers stand for where there are no addresses
+PYTHON_FUNCTIONS: list[Callable[..., Any]] = []  # what the numbers stand for where there are no addresses
 TAKING: dict[tuple[types.Type, ...], Any] = {}  # and the entry points among them, by the types of their arguments
 
 
 def address_of(entry_point: Any, *args: Any) -> int:
     """Where the machine code of an entry point is, for arguments of these types."""
     if not BY_ADDRESS:
-        if entry_point not in PLAIN:
-            PLAIN.append(entry_point)
+        if entry_point not in PYTHON_FUNCTIONS:
+            PYTHON_FUNCTIONS.append(entry_point)
         if not numba.config.DISABLE_JIT:
             TAKING[tuple(map(numba.typeof, args))] = entry_point
-        return PLAIN.index(entry_point)
+        return PYTHON_FUNCTIONS.index(entry_point)
     result = compiled_for(entry_point, *args)
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
@@ -57,7 +57,7 @@ def _jump(typingctx, address, like, args):
 
 def jump(address, like, args):
     """Call what is at an address with these arguments; ``like`` is of the type that it returns."""
-    return PLAIN[address](*args)
+    return PYTHON_FUNCTIONS[address](*args)
 
 
 @overload(jump, jit_options=INLINE)

@@ -20,11 +20,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from aggro.engine.jit.intrinsics import PLAIN, emitted
+from aggro.engine.jit.intrinsics import PYTHON_TWINS, emitted
 from aggro.engine.jit.lanes import LANES, VECTOR, _of_llvm, lanes
 
-LEAST, MOST = -708.0, 709.0  # beyond these, 0 and e^709
-MAGIC = 1.5 * 2.0**52
+LEAST_EXPONENT, MOST_EXPONENT = -708.0, 709.0  # beyond these, 0 and e^709
+ROUND_BIAS = 1.5 * 2.0**52
 LOG2_HIGH = float.fromhex("0x1.62e42fee00000p-1")  # the last bits are 0: a product with n is exact
 LOG2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 Q = (
@@ -48,7 +48,7 @@ SINE = (
     -3.59864335298231e-06,
     5.633933781537854e-08,
 )
-COSINE = (
+COSINE_SERIES = (
     1.0,
     -1.2337005501361697,
     0.2536695079010478,
@@ -59,7 +59,7 @@ COSINE = (
     -6.329396344967424e-09,
 )
 ANGLES = 2.0**50
-WORDS = ir.VectorType(ir.IntType(64), LANES)
+INT64_LANES = ir.VectorType(ir.IntType(64), LANES)
 GUESS = np.int64(0x5FE6EB50C7B537A9)
 
 
@@ -68,12 +68,12 @@ GUESS = np.int64(0x5FE6EB50C7B537A9)
 
 def exponential(value):
     """e^x of each lane; 0 below −708, e^709 above 709."""
-    return np.where(value < LEAST, 0.0, np.exp(np.minimum(value, MOST)))
+    return np.where(value < LEAST_EXPONENT, 0.0, np.exp(np.minimum(value, MOST_EXPONENT)))
 
 
 def exponentials(one, other):
     """``exponential`` of both: that of sixteen numbers takes less than twice the time of eight."""
-    return PLAIN["exponential"](one), PLAIN["exponential"](other)
+    return PYTHON_TWINS["exponential"](one), PYTHON_TWINS["exponential"](other)
 
 
 def sine(value):
@@ -110,7 +110,7 @@ def _constant(value: float) -> Any:
 
 
 def _words(value: int) -> Any:
-    return ir.Constant(WORDS, [value] * LANES)
+    return ir.Constant(INT64_LANES, [value] * LANES)
 
 
 def _polynomial(b: Any, coefficients: tuple[float, ...], x: Any) -> Any:
@@ -129,15 +129,15 @@ def _turning(ahead: int) -> Any:
     def emit(b: Any, t: Any) -> Any:
         inside = b.select(b.fcmp_ordered(">", t, _constant(-ANGLES)), t, _constant(-ANGLES))
         inside = b.select(b.fcmp_ordered("<", inside, _constant(ANGLES)), inside, _constant(ANGLES))
-        shifted = b.fadd(inside, _constant(MAGIC))
-        f = b.fsub(inside, b.fsub(shifted, _constant(MAGIC)))
+        shifted = b.fadd(inside, _constant(ROUND_BIAS))
+        f = b.fsub(inside, b.fsub(shifted, _constant(ROUND_BIAS)))
         square = b.fmul(f, f)
-        s, c = b.fmul(_polynomial(b, SINE, square), f), _polynomial(b, COSINE, square)
-        n = b.bitcast(shifted, WORDS)
+        s, c = b.fmul(_polynomial(b, SINE, square), f), _polynomial(b, COSINE_SERIES, square)
+        n = b.bitcast(shifted, INT64_LANES)
         odd = b.icmp_unsigned("!=", b.and_(n, _words(1)), _words(0))
         turned = b.select(odd, s, c) if ahead else b.select(odd, c, s)
         sign = b.shl(b.and_(b.add(n, _words(1)) if ahead else n, _words(2)), _words(62))
-        return b.bitcast(b.xor(b.bitcast(turned, WORDS), sign), VECTOR)
+        return b.bitcast(b.xor(b.bitcast(turned, INT64_LANES), sign), VECTOR)
 
     return emit
 
@@ -155,17 +155,17 @@ def _exponential(b: Any, x: Any) -> Any:
     def constant(value: float) -> Any:
         return ir.Constant(numbers, [value] * numbers.count)
 
-    inside = b.select(b.fcmp_ordered(">", x, constant(LEAST)), x, constant(LEAST))
-    inside = b.select(b.fcmp_ordered("<", inside, constant(MOST)), inside, constant(MOST))
-    shifted = madd(inside, constant(1.0 / math.log(2.0)), constant(MAGIC))
-    n = b.fsub(shifted, constant(MAGIC))
+    inside = b.select(b.fcmp_ordered(">", x, constant(LEAST_EXPONENT)), x, constant(LEAST_EXPONENT))
+    inside = b.select(b.fcmp_ordered("<", inside, constant(MOST_EXPONENT)), inside, constant(MOST_EXPONENT))
+    shifted = madd(inside, constant(1.0 / math.log(2.0)), constant(ROUND_BIAS))
+    n = b.fsub(shifted, constant(ROUND_BIAS))
     r = madd(n, constant(-LOG2_LOW), madd(n, constant(-LOG2_HIGH), inside))
     p = constant(Q[-1])
     for coefficient in (*Q[-2::-1], 1.0, 1.0):
         p = madd(p, r, constant(coefficient))
     exponent = b.shl(b.bitcast(shifted, words), ir.Constant(words, [52] * numbers.count))
     scaled = b.bitcast(b.add(b.bitcast(p, words), exponent), numbers)
-    return b.select(b.fcmp_ordered("<", x, constant(LEAST)), constant(0.0), scaled)
+    return b.select(b.fcmp_ordered("<", x, constant(LEAST_EXPONENT)), constant(0.0), scaled)
 
 
 def _exponentials(b: Any, v: Any, w: Any) -> Any:
@@ -183,8 +183,8 @@ def _exponentials(b: Any, v: Any, w: Any) -> Any:
 
 
 def _near_inverse_root(b: Any, v: Any) -> Any:
-    halved = b.ashr(b.bitcast(v, WORDS), ir.Constant(WORDS, [1] * LANES))
-    return b.bitcast(b.sub(ir.Constant(WORDS, [int(GUESS)] * LANES), halved), VECTOR)
+    halved = b.ashr(b.bitcast(v, INT64_LANES), ir.Constant(INT64_LANES, [1] * LANES))
+    return b.bitcast(b.sub(ir.Constant(INT64_LANES, [int(GUESS)] * LANES), halved), VECTOR)
 
 
 def _total(b: Any, v: Any) -> Any:

@@ -159,9 +159,9 @@ def any_set(value):
 
 # And then as compiled code ------------------------------------------------------------------------------
 
-ZERO = ir.Constant(VECTOR, [0.0] * LANES)
-ONE = ir.Constant(VECTOR, [1.0] * LANES)
-ENDLESS = ir.Constant(VECTOR, [float("inf")] * LANES)
+ZERO_LANES = ir.Constant(VECTOR, [0.0] * LANES)
+ONE_LANES = ir.Constant(VECTOR, [1.0] * LANES)
+INFINITE_LANES = ir.Constant(VECTOR, [float("inf")] * LANES)
 NOWHERE = ir.Constant(ir.IntType(LANES), 0)
 EVERYWHERE = ir.Constant(ir.IntType(LANES), -1)
 
@@ -210,12 +210,14 @@ most = emitted(most, lanes, two, lambda b, p, r: b.select(b.fcmp_ordered(">", p,
 least = emitted(least, lanes, two, _least)
 first_equal = emitted(first_equal, types.uint64, two, _first_equal)
 lowest = emitted(lowest, types.float64, one, _lowest)
-not_positive = emitted(not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO), ZERO, ONE))
+not_positive = emitted(
+    not_positive, lanes, one, lambda b, v: b.select(b.fcmp_ordered(">", v, ZERO_LANES), ZERO_LANES, ONE_LANES)
+)
 where_equal = emitted(
-    where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO)
+    where_equal, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ZERO_LANES)
 )
 or_endless = emitted(
-    or_endless, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, ENDLESS)
+    or_endless, lanes, (lanes, lanes, lanes), lambda b, p, r, v: b.select(b.fcmp_ordered("==", p, r), v, INFINITE_LANES)
 )
 all_below = emitted(
     all_below,
@@ -224,7 +226,10 @@ all_below = emitted(
     lambda b, v, bound: b.icmp_unsigned("==", _where(b, b.fcmp_ordered("<", v, bound)), EVERYWHERE),
 )
 any_set = emitted(
-    any_set, types.boolean, one, lambda b, v: b.icmp_unsigned("!=", _where(b, b.fcmp_unordered("!=", v, ZERO)), NOWHERE)
+    any_set,
+    types.boolean,
+    one,
+    lambda b, v: b.icmp_unsigned("!=", _where(b, b.fcmp_unordered("!=", v, ZERO_LANES)), NOWHERE),
 )
 
 

@@ -20,9 +20,9 @@ from numba.extending import intrinsic, overload
 
 from aggro.engine.jit.compile import INLINE
 
-EIGHT, WINDOW = 8, 32
-LETTERS = ir.VectorType(ir.IntType(8), WINDOW)
-WORD = ir.IntType(64)
+EIGHT, WINDOW_BYTES = 8, 32
+BYTE_LANES = ir.VectorType(ir.IntType(8), WINDOW_BYTES)
+INT64_TYPE = ir.IntType(64)
 u8 = np.uint64
 
 
@@ -36,18 +36,18 @@ def word(text: Any, p: Any) -> Any:
 
 def no_digits(text: Any, p: Any) -> Any:
     """Which bytes from p on are no digits."""
-    letters = text[p : p + u8(WINDOW)]
+    letters = text[p : p + u8(WINDOW_BYTES)]
     return _bits((letters < 48) | (letters > 57))
 
 
 def up_to_space(text: Any, p: Any) -> Any:
     """Which bytes from p on are a space, or come before it: tabs, line ends and the like."""
-    return _bits(text[p : p + u8(WINDOW)] <= 32)
+    return _bits(text[p : p + u8(WINDOW_BYTES)] <= 32)
 
 
 def name_ends(text: Any, p: Any) -> Any:
     """Which bytes from p on may end a name: a colon, a bar, a space or what comes before it."""
-    letters = text[p : p + u8(WINDOW)]
+    letters = text[p : p + u8(WINDOW_BYTES)]
     return _bits((letters <= 32) | (letters == 58) | (letters == 124))
 
 
@@ -59,12 +59,12 @@ def _bits(chosen: np.ndarray) -> Any:
 
 
 def _word(builder: Any, place: Any) -> Any:
-    letters = builder.load(builder.bitcast(place, WORD.as_pointer()), align=1)
+    letters = builder.load(builder.bitcast(place, INT64_TYPE.as_pointer()), align=1)
     return letters if sys.byteorder == "little" else builder.bswap(letters)
 
 
 def _every(letter: int) -> Any:
-    return ir.Constant(LETTERS, [letter] * WINDOW)
+    return ir.Constant(BYTE_LANES, [letter] * WINDOW_BYTES)
 
 
 def _no_digits(builder: Any, letters: Any) -> Any:
@@ -82,9 +82,9 @@ def _name_ends(builder: Any, letters: Any) -> Any:
 
 def _marks(choose: Any) -> Any:
     def emit(builder, place):
-        letters = builder.load(builder.bitcast(place, LETTERS.as_pointer()), align=1)
-        bits = builder.bitcast(choose(builder, letters), ir.IntType(WINDOW))
-        return builder.zext(bits, WORD)
+        letters = builder.load(builder.bitcast(place, BYTE_LANES.as_pointer()), align=1)
+        bits = builder.bitcast(choose(builder, letters), ir.IntType(WINDOW_BYTES))
+        return builder.zext(bits, INT64_TYPE)
 
     return emit
 
@@ -118,6 +118,6 @@ def _compiled(function: Any, size: int, emit: Any) -> Any:
 
 
 word = _compiled(word, EIGHT, _word)
-no_digits = _compiled(no_digits, WINDOW, _marks(_no_digits))
-up_to_space = _compiled(up_to_space, WINDOW, _marks(_up_to_space))
-name_ends = _compiled(name_ends, WINDOW, _marks(_name_ends))
+no_digits = _compiled(no_digits, WINDOW_BYTES, _marks(_no_digits))
+up_to_space = _compiled(up_to_space, WINDOW_BYTES, _marks(_up_to_space))
+name_ends = _compiled(name_ends, WINDOW_BYTES, _marks(_name_ends))

@@ -1,10 +1,10 @@
 """Compiled code that came with the package, so that a first call compiles nothing.
 
-It is made once, for a level of processors that nearly all have (``LEVELS``), and is the same machine code everywhere:
-what is learned with it is the same on all of them. It stands in a folder of the package beside a list of what it was
-made for, its sources, Python, Numba, and of each file's checksum. It is used if all of that is so here, and if nobody
-but those who can change the package itself can change it. Otherwise the code is compiled, as without it, and ``why``
-says what for. ``AGGRO_NATIVE=1`` asks for code that is compiled for this processor.
+It is made once, for a level of processors that nearly all have (``CPU_LEVELS``), and is the same machine code
+everywhere: what is learned with it is the same on all of them. It stands in a folder of the package beside a list of
+what it was made for, its sources, Python, Numba, and of each file's checksum. It is used if all of that is so here,
+and if nobody but those who can change the package itself can change it. Otherwise the code is compiled, as without
+it, and ``why`` says what for. ``AGGRO_NATIVE=1`` asks for code that is compiled for this processor.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from llvmlite import binding
 from aggro.engine.jit.cache_folder import exposed
 from aggro.engine.jit.stamp import PACKAGE, settings
 
-FOLDER = PACKAGE / "kernels"
-LIST = "made-for.json"
-FORMAT = 1
+KERNEL_FOLDER = PACKAGE / "kernels"
+KERNEL_LIST = "made-for.json"
+KERNEL_FORMAT = 1
 V3 = "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3 xsave".split()  # noqa: SIM905
-LEVELS: dict[str, tuple[str, list[str]]] = {  # by machine: the name that LLVM has for a level, and what it takes
+CPU_LEVELS: dict[str, tuple[str, list[str]]] = {  # by machine: the name that LLVM has for a level, and what it takes
     "x86_64": ("x86-64-v3", V3),
     "AMD64": ("x86-64-v3", V3),
     "aarch64": ("generic", []),
@@ -40,19 +40,19 @@ LEVELS: dict[str, tuple[str, list[str]]] = {  # by machine: the name that LLVM h
 
 def level() -> str:
     """The level that code is made for on machines of this kind; empty if there is none."""
-    return LEVELS.get(platform.machine(), ("", []))[0]
+    return CPU_LEVELS.get(platform.machine(), ("", []))[0]
 
 
 def missing() -> list[str]:
     """What this processor lacks of the level."""
     has = binding.get_host_cpu_features()
-    return [feature for feature in LEVELS[platform.machine()][1] if not has.get(feature, False)]
+    return [feature for feature in CPU_LEVELS[platform.machine()][1] if not has.get(feature, False)]
 
 
 def made_for(code: str, ways: Any) -> dict[str, Any]:
     """What prebuilt code depends on, by names that a person knows: here, in this process."""
     given = {name: value for name, value in settings().items() if name not in ("CPU_NAME", "CPU_FEATURES")}
-    told = repr((FORMAT, code, given, ways))
+    told = repr((KERNEL_FORMAT, code, given, ways))
     return {
         "aggro's code": hashlib.sha256(told.encode()).hexdigest(),
         "Python": str(sysconfig.get_config_var("SOABI")),
@@ -76,12 +76,12 @@ class Prebuilt:
 def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
     """What came with this package and may be used in this process, for this code, compiled in these ways."""
     try:
-        listed = json.loads((FOLDER / LIST).read_bytes())
+        listed = json.loads((KERNEL_FOLDER / KERNEL_LIST).read_bytes())
         wanted, files = dict(listed["made for"]), dict(listed["files"])
     except FileNotFoundError:
         return Prebuilt({}, "this package came without compiled code")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Prebuilt({}, f"{FOLDER / LIST} cannot be read ({error})", True)
+        return Prebuilt({}, f"{KERNEL_FOLDER / KERNEL_LIST} cannot be read ({error})", True)
     if os.environ.get("AGGRO_NATIVE", "") not in ("", "0"):
         return Prebuilt({}, "AGGRO_NATIVE is set")
     asked = numba.config.CPU_NAME, numba.config.CPU_FEATURES
@@ -95,7 +95,7 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
     if lacks := missing():
         return Prebuilt({}, f"this processor lacks {', '.join(lacks)}, which the compiled code of this package uses")
     try:
-        reason = exposed((FOLDER / LIST).resolve(), (PACKAGE / "__init__.py").stat().st_uid)
+        reason = exposed((KERNEL_FOLDER / KERNEL_LIST).resolve(), (PACKAGE / "__init__.py").stat().st_uid)
     except OSError as error:
         reason = str(error)
     if reason:
@@ -108,7 +108,7 @@ def content(found: Prebuilt, name: str) -> bytes | None:
     if name not in found.files:
         return None
     try:
-        data = (FOLDER / name).read_bytes()
+        data = (KERNEL_FOLDER / name).read_bytes()
     except OSError:
         return None
     return data if hashlib.sha256(data).hexdigest() == found.files[name] else None

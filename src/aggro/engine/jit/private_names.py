@@ -8,7 +8,7 @@ Each group of names has a plain way beside it, with the same results (docs/numba
   ``engine.jit.pinned``). Plainly, Numba links what is called, and single rows go through its dispatcher.
 - ``DISK_CACHE``: compiled code is kept in files of our own (``engine.jit.disk_cache``). Plainly, each process compiles
   anew: Numba's own files would not notice an upgrade.
-- ``OPTIONS``: of the compiler. Plainly, without them.
+- ``INLINE_OPTIONS``: of the compiler. Plainly, without them.
 
 ``MADE_LATE`` are attributes that objects get when they are made, so that they cannot be looked for beforehand. Where
 ``partial`` misses one it goes the plain way; ``_cache`` is there where ``NullCache`` is, its first value.
@@ -52,7 +52,7 @@ DISK_CACHE = [
     "numba.core.serialize:dumps",
 ]
 # Without these a call between small functions costs the counting of references.
-OPTIONS: dict[str, object] = {"forceinline": True, "_nrt": False}
+INLINE_OPTIONS: dict[str, object] = {"forceinline": True, "_nrt": False}
 MADE_LATE = ["_cache", "_codegen", "_data_layout", "_final_module", "_finalized", "_linking_libraries", "_reload_init"]
 COST = {
     "PARTIAL": "a first call takes longer",
@@ -93,5 +93,5 @@ def options_there() -> dict[str, object]:
     try:
         known = resolved("numba.core.registry:cpu_target.options")
     except (ImportError, AttributeError):
-        return OPTIONS
-    return {name: value for name, value in OPTIONS.items() if hasattr(known, name)}
+        return INLINE_OPTIONS
+    return {name: value for name, value in INLINE_OPTIONS.items() if hasattr(known, name)}

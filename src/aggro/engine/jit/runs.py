@@ -21,18 +21,23 @@ from numba.extending import intrinsic, overload
 
 from aggro.engine.jit.compile import INLINE
 
-WIDE = 16  # sums, each of every sixteenth number
-REST = ((8, 0), (4, 8), (2, 12), (1, 14))  # how many numbers may be left, and the first of the sums that they begin
-FOUR = 4  # numbers in a vector: wider ones are no faster here, and slower where memory is not as they like it
+PARTIAL_SUMS = 16  # sums, each of every sixteenth number
+REST_OF_SUMS = (
+    (8, 0),
+    (4, 8),
+    (2, 12),
+    (1, 14),
+)  # how many numbers may be left, and the first of the sums that they begin
+VECTOR_WIDTH = 4  # numbers in a vector: wider ones are no faster here, and slower where memory is not as they like it
 u8 = np.uint64
 
 
 def dot_norm_run(X, i, w):
     """w·x and ‖x‖² of row i."""
-    f, q = np.zeros(WIDE), np.zeros(WIDE)
+    f, q = np.zeros(PARTIAL_SUMS), np.zeros(PARTIAL_SUMS)
     x, columns = X[i].astype(np.float64), X.shape[1]
-    whole = columns - columns % WIDE
-    for start, at, count in [*left_over(columns), *((k, 0, WIDE) for k in range(0, whole, WIDE))]:
+    whole = columns - columns % PARTIAL_SUMS
+    for start, at, count in [*left_over(columns), *((k, 0, PARTIAL_SUMS) for k in range(0, whole, PARTIAL_SUMS))]:
         numbers, sums = slice(start, start + count), slice(at, at + count)
         f[sums] += x[numbers] * w[numbers]
         q[sums] += x[numbers] * x[numbers]
@@ -46,8 +51,8 @@ def add_run(X, i, a, w):
 
 def left_over(columns: int) -> Iterator[tuple[int, int, int]]:
     """Of the numbers that sixteens leave: where they begin, which sums they begin, and how many they are."""
-    start = columns - columns % WIDE
-    for count, at in REST:
+    start = columns - columns % PARTIAL_SUMS
+    for count, at in REST_OF_SUMS:
         if columns & count:
             yield start, at, count
             start += count
@@ -63,10 +68,10 @@ def halves_on_halves(sums: np.ndarray) -> Any:
 
 # As compiled code ---------------------------------------------------------------------------------------
 
-DOUBLE, WORD, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+DOUBLE_LLVM, INT64_LLVM, LANE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 
-def vector(count: int, of: Any = DOUBLE) -> ir.Type:
+def vector(count: int, of: Any = DOUBLE_LLVM) -> ir.Type:
     return ir.VectorType(of, count)
 
 
@@ -88,31 +93,34 @@ class Run:
     def __init__(self, context: Any, builder: Any, kinds: Any, X: Any, i: Any, w: Any) -> None:
         self.builder = builder
         rows = context.make_array(kinds[0])(context, builder, X)
-        self.number = ir.FloatType() if kinds[0].dtype == types.float32 else DOUBLE
+        self.number = ir.FloatType() if kinds[0].dtype == types.float32 else DOUBLE_LLVM
         self.columns = cgutils.unpack_tuple(builder, rows.shape)[1]
-        self.whole = builder.and_(self.columns, WORD(-WIDE))
+        self.whole = builder.and_(self.columns, INT64_LLVM(-PARTIAL_SUMS))
         self.x = builder.gep(rows.data, [builder.mul(i, self.columns)], inbounds=True)
         self.w = context.make_array(kinds[1])(context, builder, w).data
 
     def pieces(self) -> Iterator[tuple[list[tuple[Any, int]], int]]:
         """Code for what is left, then for the sixteens: vectors, each where it begins and how long; its first sum."""
         at = self.whole
-        for count, first in REST:
-            bit = self.builder.and_(self.columns, WORD(count))
-            with self.builder.if_then(self.builder.icmp_unsigned("!=", bit, WORD(0))):
+        for count, first in REST_OF_SUMS:
+            bit = self.builder.and_(self.columns, INT64_LLVM(count))
+            with self.builder.if_then(self.builder.icmp_unsigned("!=", bit, INT64_LLVM(0))):
                 yield self.fours(at, count), first
             at = self.builder.add(at, bit)
-        with cgutils.for_range_slice(self.builder, WORD(0), self.whole, WORD(WIDE), WORD) as (at, _):
-            yield self.fours(at, WIDE), 0
+        with cgutils.for_range_slice(self.builder, INT64_LLVM(0), self.whole, INT64_LLVM(PARTIAL_SUMS), INT64_LLVM) as (
+            at,
+            _,
+        ):
+            yield self.fours(at, PARTIAL_SUMS), 0
 
     def fours(self, at: Any, count: int) -> list[tuple[Any, int]]:
-        return [(self.builder.add(at, WORD(k)), min(count, FOUR)) for k in range(0, count, FOUR)]
+        return [(self.builder.add(at, INT64_LLVM(k)), min(count, VECTOR_WIDTH)) for k in range(0, count, VECTOR_WIDTH)]
 
     def values(self, at: Any, count: int) -> Any:
         """Numbers of the row."""
         place = self.builder.bitcast(self.builder.gep(self.x, [at]), vector(count, self.number).as_pointer())
-        found = self.builder.load(place, align=4 if self.number != DOUBLE else 8)
-        return found if self.number == DOUBLE else self.builder.fpext(found, vector(count))
+        found = self.builder.load(place, align=4 if self.number != DOUBLE_LLVM else 8)
+        return found if self.number == DOUBLE_LLVM else self.builder.fpext(found, vector(count))
 
     def weights(self, at: Any, count: int) -> Any:
         """Where weights are."""
@@ -122,18 +130,18 @@ class Run:
 def _dot_norm(typingctx, X, i, w):
     def codegen(context, builder, signature, args):
         run = Run(context, builder, (signature.args[0], signature.args[2]), *args)
-        zero = ir.Constant(vector(FOUR), [0.0] * FOUR)
-        sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(WIDE // FOUR)] for _ in "fq"]
+        zero = ir.Constant(vector(VECTOR_WIDTH), [0.0] * VECTOR_WIDTH)
+        sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(PARTIAL_SUMS // VECTOR_WIDTH)] for _ in "fq"]
         for fours, first in run.pieces():
             for k, (at, count) in enumerate(fours):
                 x = run.values(at, count)
                 w = builder.load(run.weights(at, count), align=8)
                 for of_four, other in zip(sums, (w, x), strict=True):
-                    place = of_four[first // FOUR + k]
-                    if len(fours) == WIDE // FOUR:
+                    place = of_four[first // VECTOR_WIDTH + k]
+                    if len(fours) == PARTIAL_SUMS // VECTOR_WIDTH:
                         total = madd(builder, x, other, builder.load(place))
                     else:
-                        total = begun(builder, builder.fmul(x, other), first % FOUR, builder.load(place))
+                        total = begun(builder, builder.fmul(x, other), first % VECTOR_WIDTH, builder.load(place))
                     builder.store(total, place)
         found = []
         for of_four in sums:
@@ -147,10 +155,12 @@ def _dot_norm(typingctx, X, i, w):
 def begun(builder: Any, few: Any, first: int, four: Any) -> Any:
     """Four sums, of which those from ``first`` on begin."""
     count = few.type.count
-    if count == FOUR:
+    if count == VECTOR_WIDTH:
         return few
-    wide = lanes(builder, few, few, [min(max(k - first, 0), count - 1) for k in range(FOUR)])
-    return lanes(builder, four, wide, [FOUR + k if first <= k < first + count else k for k in range(FOUR)])
+    wide = lanes(builder, few, few, [min(max(k - first, 0), count - 1) for k in range(VECTOR_WIDTH)])
+    return lanes(
+        builder, four, wide, [VECTOR_WIDTH + k if first <= k < first + count else k for k in range(VECTOR_WIDTH)]
+    )
 
 
 def summed(builder: Any, four: Any) -> Any:
@@ -179,11 +189,11 @@ def _add(typingctx, X, i, a, w):
 
 def picked_dot_norm(indices, data, start, stop, w):
     """w·x and ‖x‖² of the entries from ``start`` to ``stop``: eights, then a four, then one by one."""
-    f, q, single = np.zeros(2 * FOUR), np.zeros(2 * FOUR), np.zeros(2)
-    fours = stop - (stop - start) % FOUR
+    f, q, single = np.zeros(2 * VECTOR_WIDTH), np.zeros(2 * VECTOR_WIDTH), np.zeros(2)
+    fours = stop - (stop - start) % VECTOR_WIDTH
     for k in range(start, stop):
         x, weight = np.float64(data[k]), w[indices[k]]
-        lane = (k - start) % (2 * FOUR)
+        lane = (k - start) % (2 * VECTOR_WIDTH)
         if k < fours:
             f[lane] += x * weight
             q[lane] += x * x
@@ -198,37 +208,37 @@ def _picked_dot_norm(typingctx, indices, data, start, stop, w):
         places, numbers, weights = (context.make_array(kinds[k])(context, builder, args[k]).data for k in (0, 1, 4))
         start, stop = args[2:4]
         single = kinds[1].dtype == types.float32
-        number = ir.FloatType() if single else DOUBLE
-        zero = ir.Constant(vector(FOUR), [0.0] * FOUR)
+        number = ir.FloatType() if single else DOUBLE_LLVM
+        zero = ir.Constant(vector(VECTOR_WIDTH), [0.0] * VECTOR_WIDTH)
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in "fq"]
-        ones = [cgutils.alloca_once_value(builder, DOUBLE(0.0)) for _ in "fq"]
+        ones = [cgutils.alloca_once_value(builder, DOUBLE_LLVM(0.0)) for _ in "fq"]
 
         def weight(at: Any) -> Any:
-            place = builder.zext(builder.load(builder.gep(places, [at], inbounds=True)), WORD)
+            place = builder.zext(builder.load(builder.gep(places, [at], inbounds=True)), INT64_LLVM)
             return builder.load(builder.gep(weights, [place], inbounds=True))
 
         def four(at: Any, k: int) -> None:
             """The entries from here on, for the k-th sums."""
-            there = builder.bitcast(builder.gep(numbers, [at]), vector(FOUR, number).as_pointer())
+            there = builder.bitcast(builder.gep(numbers, [at]), vector(VECTOR_WIDTH, number).as_pointer())
             x = builder.load(there, align=4 if single else 8)
-            x = builder.fpext(x, vector(FOUR)) if single else x
-            w = ir.Constant(vector(FOUR), ir.Undefined)
-            for lane in range(FOUR):
-                w = builder.insert_element(w, weight(builder.add(at, WORD(lane))), LANE(lane))
+            x = builder.fpext(x, vector(VECTOR_WIDTH)) if single else x
+            w = ir.Constant(vector(VECTOR_WIDTH), ir.Undefined)
+            for lane in range(VECTOR_WIDTH):
+                w = builder.insert_element(w, weight(builder.add(at, INT64_LLVM(lane))), LANE(lane))
             for total, other in zip(sums, (w, x), strict=True):
                 builder.store(madd(builder, x, other, builder.load(total[k])), total[k])
 
         count = builder.sub(stop, start)
-        eights = builder.add(start, builder.and_(count, WORD(-2 * FOUR)))
-        fours = builder.add(start, builder.and_(count, WORD(-FOUR)))
-        with cgutils.for_range_slice(builder, start, eights, WORD(2 * FOUR), WORD) as (at, _):
+        eights = builder.add(start, builder.and_(count, INT64_LLVM(-2 * VECTOR_WIDTH)))
+        fours = builder.add(start, builder.and_(count, INT64_LLVM(-VECTOR_WIDTH)))
+        with cgutils.for_range_slice(builder, start, eights, INT64_LLVM(2 * VECTOR_WIDTH), INT64_LLVM) as (at, _):
             four(at, 0)
-            four(builder.add(at, WORD(FOUR)), 1)
+            four(builder.add(at, INT64_LLVM(VECTOR_WIDTH)), 1)
         with builder.if_then(builder.icmp_unsigned("!=", eights, fours)):
             four(eights, 0)
-        with cgutils.for_range_slice(builder, fours, stop, WORD(1), WORD) as (at, _):
+        with cgutils.for_range_slice(builder, fours, stop, INT64_LLVM(1), INT64_LLVM) as (at, _):
             x = builder.load(builder.gep(numbers, [at], inbounds=True))
-            x = builder.fpext(x, DOUBLE) if single else x
+            x = builder.fpext(x, DOUBLE_LLVM) if single else x
             for total, other in zip(ones, (weight(at), x), strict=True):
                 builder.store(builder.fma(x, other, builder.load(total)), total)
         found = []

@@ -1,8 +1,8 @@
 """A name for all that compiled code depends on: two processes with the same stamp compile the same.
 
 Numba stamps what it keeps with the one file that defines an entry point, and knows nothing of the files of what that
-calls. Here it is every file of the package but those ``ASIDE``, by its content: neither sizes nor times tell two wheels
-apart.
+calls. Here it is every file of the package but those ``NOT_COMPILED``, by its content: neither sizes nor times tell
+two wheels apart.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import numpy as np
 
 PACKAGE = Path(__file__).resolve().parents[2]
 # Folders and files from which nothing is compiled, and which nothing that is compiled imports: a test sees to it.
-ASIDE = {
+NOT_COMPILED = {
     *("cli", "distributed", "estimators", "evaluate", "export", "interop", "mixing", "plot", "published"),
     *("serve", "testing", "theory"),
     *("warm.py", "client.py", "prototype.py", "__main__.py"),
 }
-FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
+STAMP_FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
-ELSEWHERE = (
+QUIET_SETTINGS = (
     *("CACHE_", "COLOR_SCHEME", "DEBUG_CACHE", "DUMP_", "FULL_TRACEBACKS", "GDB_", "HIGHLIGHT_", "SHOW_HELP", "_"),
     *("CUDA_", "DISABLE_CUDA", "ENABLE_CUDASIM", "FORCE_CUDA", "NVIDIA_", "NUM", "THREADING_"),
 )
@@ -63,7 +63,7 @@ def sources(package: Path = PACKAGE) -> str:
     told = hashlib.sha256()
     try:
         try:
-            found = [(path, name) for path, name in files(str(package)) if name.partition("/")[0] not in ASIDE]
+            found = [(path, name) for path, name in files(str(package)) if name.partition("/")[0] not in NOT_COMPILED]
         except NotADirectoryError:
             found = [(str(parent), parent.name) for parent in package.parents if parent.is_file()]
         for path, name in found:
@@ -79,11 +79,11 @@ def settings() -> dict[str, Any]:
     """The settings of Numba, by name."""
     plain = (int, float, str, type(None))
     named = {name: value for name, value in vars(numba.config).items() if name.isupper() and isinstance(value, plain)}
-    return {name: value for name, value in sorted(named.items()) if not name.startswith(ELSEWHERE)}
+    return {name: value for name, value in sorted(named.items()) if not name.startswith(QUIET_SETTINGS)}
 
 
 def stamp(code: str, *ways: object) -> str:
     """One name for a package's code, the versions and settings that it is compiled with, and the ways it is."""
     versions = (sys.implementation.cache_tag, sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    told = repr((FORMAT, code, versions, settings(), ways))
+    told = repr((STAMP_FORMAT, code, versions, settings(), ways))
     return hashlib.sha256(told.encode()).hexdigest()[:24]

@@ -26,7 +26,7 @@ face. Both only ever go up, so no face comes twice, and there are finitely many.
 (rows that come twice), the step follows a direction in which the problem is linear, until it meets a bound.
 
 Limits. In units in which the diagonal and the largest r are 1, a bound beyond 1e12 is taken as 1e12: floats do not tell
-more. It ends after ``ROUNDS`` rounds at most; β is then feasible and at least as good as 0, and the residual that
+more. It ends after ``QP_ROUNDS`` rounds at most; β is then feasible and at least as good as 0, and the residual that
 is returned says how far the conditions are from being met. Coordinates without a diagonal (rows of zeros) get 0.
 """
 
@@ -40,14 +40,14 @@ from aggro.engine.solve.eigen import pseudo_solve
 
 u8 = np.uint64
 
-ROUNDS = 60
-SWEEPS = 25  # of coordinate ascent in a round
-TARGET = 1e-13  # of the residual, relative to the largest sum of terms in a condition
-ENOUGH = 3e-12  # if no round makes it better
+QP_ROUNDS = 60
+QP_SWEEPS = 25  # of coordinate ascent in a round
+TARGET_RESIDUAL = 1e-13  # of the residual, relative to the largest sum of terms in a condition
+ENOUGH_RESIDUAL = 3e-12  # if no round makes it better
 FLAT = 1e-13  # a pivot below this, of a matrix with ones on its diagonal, is 0
 DISTINCT = 1e-7  # a smallest pivot above this is safe to divide by
-FAR = 1e12
-ROUNDING = 4e-15
+LARGEST_MULTIPLIER = 1e12
+QP_ROUNDING = 4e-15
 
 
 @python_too
@@ -153,7 +153,7 @@ def direction(n, M, free, count, slope, terms, L, left, d):
             d[k] = v / L[k * n + p]
         else:
             d[k] = 0.0
-            if abs(v) > max(abs(worst), ROUNDING * size):
+            if abs(v) > max(abs(worst), QP_ROUNDING * size):
                 steepest, worst = k, v
     if worst != 0.0:
         sign = 1.0 if worst > 0.0 else -1.0
@@ -263,14 +263,14 @@ def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
         low[k], high[k], bar[k] = 0.0, 0.0, 0.0
         if scale[k] > 0.0:
             bar[k] = eps[k] * scale[k] / unit
-            low[k] = max(lo[k] / scale[k] / unit, -FAR)
-            high[k] = min(hi[k] / scale[k] / unit, FAR)
+            low[k] = max(lo[k] / scale[k] / unit, -LARGEST_MULTIPLIER)
+            high[k] = min(hi[k] / scale[k] / unit, LARGEST_MULTIPLIER)
     worst = violation(n, x, g, low, high, bar, terms)
     last = np.inf
-    for _ in range(ROUNDS):
-        if worst <= TARGET or (worst <= ENOUGH and worst > 0.5 * last):
+    for _ in range(QP_ROUNDS):
+        if worst <= TARGET_RESIDUAL or (worst <= ENOUGH_RESIDUAL and worst > 0.5 * last):
             break
-        for _ in range(SWEEPS):
+        for _ in range(QP_SWEEPS):
             if not ascend(n, M, x, g, low, high, bar):
                 break
         climb(n, M, aim, x, g, low, high, bar, L, free, left, slope, d, terms)
@@ -279,7 +279,7 @@ def box_qp(n, G, ridge, r, eps, lo, hi, beta, work):
         worst = violation(n, x, g, low, high, bar, terms)
     for k in range(n):
         beta[k] = min(max(x[k] * unit * scale[k], lo[k], -HUGE), hi[k], HUGE)
-        if x[k] != 0.0 and (x[k] == high[k] < FAR or x[k] == low[k] > -FAR):
+        if x[k] != 0.0 and (x[k] == high[k] < LARGEST_MULTIPLIER or x[k] == low[k] > -LARGEST_MULTIPLIER):
             beta[k] = min(hi[k], HUGE) if x[k] > 0.0 else max(lo[k], -HUGE)  # the bound itself, not rounded twice
     return worst
 

@@ -8,7 +8,7 @@ from aggro.engine.jit.compile import part
 from aggro.engine.limits import HUGE
 
 u8 = np.uint64
-SWEEPS = 25
+JACOBI_SWEEPS = 25
 
 
 @part
@@ -27,7 +27,7 @@ def pseudo_solve(n, G, ridge, r, beta, H, V, root, values):
         for j in range(n):
             H[k * n + j] = G[k, j] * root[k] * root[j]
             V[k * n + j] = 1.0 if k == j else 0.0
-    for _ in range(SWEEPS):
+    for _ in range(JACOBI_SWEEPS):
         if not rotate(n, H, V):
             break
     most = 0.0

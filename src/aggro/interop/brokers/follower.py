@@ -24,7 +24,7 @@ T = TypeVar("T")
 KEPT_AS = "follow"  # in the position of a model's file
 MOST_TO_WRITE = 10_000  # entries, at which the model is saved early
 MOST_EARLY = 10_000  # labels that came before their records
-WAIT = 0.2  # seconds for a message
+POLL_SECONDS = 0.2  # seconds for a message
 SAVING_SHARE = 10  # a save takes at most about a tenth of the time
 
 
@@ -85,10 +85,10 @@ class Follower(Intake):
 
     def step(self) -> int:
         """Read once and learn; how many messages came."""
-        records = self._calling(self.source, lambda: self.source.read(self.options.batch, WAIT))
+        records = self._calling(self.source, lambda: self.source.read(self.options.batch, POLL_SECONDS))
         labels: list[Message] = []
         if (second := self.labels) is not None:
-            labels = self._calling(second, lambda: second.read(self.options.batch, 0.0 if records else WAIT))
+            labels = self._calling(second, lambda: second.read(self.options.batch, 0.0 if records else POLL_SECONDS))
         self._whole = False
         if second is None:
             self.take(records)

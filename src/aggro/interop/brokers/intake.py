@@ -17,7 +17,7 @@ from aggro.learners.shared.inside import model_of, task_of
 
 Labelled = tuple[Message, Row]
 
-FEWEST = 16  # messages, to make a table of
+FEWEST_FOR_A_TABLE = 16  # messages, to make a table of
 LONGEST_WAIT = 8  # batches, before the next is tried as a table where the last could not be one
 
 
@@ -99,8 +99,8 @@ class Intake:
         options = self.options
         if options.predictions is not None or options.decode is not None:
             return False
-        if len(messages) < FEWEST or self._tables_wait > 0:
-            self._tables_wait -= len(messages) >= FEWEST
+        if len(messages) < FEWEST_FOR_A_TABLE or self._tables_wait > 0:
+            self._tables_wait -= len(messages) >= FEWEST_FOR_A_TABLE
             return False
         found = table_of([message.body for message in messages], self.learner, options.label)
         if found is None or not learned_together(self.learner, found.table, found.labels):

@@ -20,9 +20,9 @@ try:
 except ImportError as error:
     raise SourceError("kafka:// needs confluent-kafka. Install it with: pip install 'aggro[kafka]'") from error
 
-ANSWERS_WITHIN = 30.0  # seconds
+KAFKA_TIMEOUT = 30.0  # seconds
 LOOKS_EVERY = 60.0  # seconds, for new partitions
-EXAMPLE = "kafka://localhost:9092/topic"
+KAFKA_EXAMPLE = "kafka://localhost:9092/topic"
 
 
 @contextmanager
@@ -45,7 +45,7 @@ class KafkaTopic:
     """One topic, all of its partitions."""
 
     def __init__(self, parts: SplitResult, group: str) -> None:
-        self.name = "/".join(path_of(parts, EXAMPLE))
+        self.name = "/".join(path_of(parts, KAFKA_EXAMPLE))
         self.group, self._options = group, options_of(parts)
         self._servers = parts.netloc
         self._consumer: Any = None
@@ -82,7 +82,7 @@ class KafkaTopic:
                 }
             )
         except (KafkaException, ValueError, TypeError) as error:
-            raise SourceError(f"{error}. Write the address like {EXAMPLE}.") from error
+            raise SourceError(f"{error}. Write the address like {KAFKA_EXAMPLE}.") from error
 
     def _from(self, partition: int, wanted: int) -> tuple[list[str], int]:
         """Where reading a partition begins, which is ``wanted`` if that is there; and what the user should know."""
@@ -145,7 +145,7 @@ class KafkaTopic:
     def partitions(self) -> list[int]:
         """The topic's partitions."""
         self._looked = time.monotonic()
-        topic = self._consumer.list_topics(self.name, timeout=ANSWERS_WITHIN).topics[self.name]
+        topic = self._consumer.list_topics(self.name, timeout=KAFKA_TIMEOUT).topics[self.name]
         if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise SourceError(f"Kafka has no topic {self.name!r}. Make it first.")
         if topic.error is not None:
@@ -155,7 +155,7 @@ class KafkaTopic:
     def ends(self, partition: int) -> tuple[int, int]:
         """The first offset that is there, and the one after the last."""
         place = TopicPartition(self.name, partition)
-        first, last = self._consumer.get_watermark_offsets(place, timeout=ANSWERS_WITHIN)
+        first, last = self._consumer.get_watermark_offsets(place, timeout=KAFKA_TIMEOUT)
         return int(first), int(last)
 
     def _assign(self) -> None:
@@ -220,11 +220,11 @@ class KafkaTopic:
                         break
                     except BufferError:  # the client's queue is full
                         self._producer.poll(1.0)
-            left = self._producer.flush(ANSWERS_WITHIN)
+            left = self._producer.flush(KAFKA_TIMEOUT)
         if failed:
             raise said(failed[0])
         if left:
-            raise Unreachable(f"{left:,} messages to {stream} were not taken within {ANSWERS_WITHIN:.0f} seconds")
+            raise Unreachable(f"{left:,} messages to {stream} were not taken within {KAFKA_TIMEOUT:.0f} seconds")
 
     def lag(self) -> int | None:
         """The messages between the last that was read and the last that the client has heard of."""

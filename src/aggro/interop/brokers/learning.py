@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from aggro.interop.brokers.records import one_line
 
-PLAIN = {str, int, float, bool, type(None)}  # cells that make one column, whatever the others are
+PLAIN_CELLS = {str, int, float, bool, type(None)}  # cells that make one column, whatever the others are
 REFUSALS = (ValueError, TypeError, OverflowError)  # what a learner raises for a row that it cannot learn
 
 
@@ -48,7 +48,7 @@ def end_of_the_known(learner: Any, rows: Sequence[Row], start: int) -> int:
     columns = encoder.columns.keys()
     for k in range(start, len(rows)):
         record = rows[k].record
-        if not record.keys() <= columns or not PLAIN.issuperset(map(type, record.values())):
+        if not record.keys() <= columns or not PLAIN_CELLS.issuperset(map(type, record.values())):
             return k
     return len(rows)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Decode = Callable[[bytes], Any]
-LONGEST = 60  # characters of a value in a reason
+LONGEST_REASON = 60  # characters of a value in a reason
 
 
 class Malformed(ValueError):
@@ -19,7 +19,7 @@ def not_a_number(name: str) -> Any:
     raise Malformed(f"{name} is not a JSON number")
 
 
-JSON = json.JSONDecoder(parse_constant=not_a_number)
+STRICT_JSON = json.JSONDecoder(parse_constant=not_a_number)
 
 
 def record_of(body: Any, decode: Decode | None) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def record_of(body: Any, decode: Decode | None) -> dict[str, Any]:
     try:
         if isinstance(body, Mapping):
             return {name.decode(): value.decode() for name, value in body.items()}
-        found = JSON.decode(body.decode()) if decode is None else decode(body)
+        found = STRICT_JSON.decode(body.decode()) if decode is None else decode(body)
     except Malformed:
         raise
     except UnicodeDecodeError as error:
@@ -78,7 +78,7 @@ def one_line(error: BaseException) -> str:
 
 def shortened(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…"
 
 
 def kind(value: Any) -> str:

@@ -22,9 +22,9 @@ except ImportError as error:
     raise SourceError("redis:// needs redis-py. Install it with: pip install 'aggro[redis]'") from error
 
 CONSUMER = "aggro"
-ANSWERS_WITHIN = 30.0  # seconds
+REDIS_TIMEOUT = 30.0  # seconds
 ACKNOWLEDGED = 1000  # ids in one command
-EXAMPLE = "redis://localhost:6379/stream"
+REDIS_EXAMPLE = "redis://localhost:6379/stream"
 
 
 @contextmanager
@@ -46,16 +46,16 @@ class RedisStream:
     """One stream, read by one consumer group."""
 
     def __init__(self, parts: SplitResult, group: str) -> None:
-        path = path_of(parts, EXAMPLE)
+        path = path_of(parts, REDIS_EXAMPLE)
         database = path.pop(0) if len(path) > 1 and path[0].isdigit() else "0"
         self.name, self.group = "/".join(path), group
         address = parts._replace(path=f"/{database}", query="").geturl()
         # A command that is sent again may have been done: what it delivered would be passed over. So nothing is.
-        how: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "socket_timeout": ANSWERS_WITHIN, "protocol": 2}
+        how: dict[str, Any] = {"retry": Retry(NoBackoff(), 0), "socket_timeout": REDIS_TIMEOUT, "protocol": 2}
         try:
             self._client: Any = redis.Redis.from_url(address, **{**how, **options_of(parts)})
         except ValueError as error:
-            raise SourceError(f"{error}. Write the address like {EXAMPLE}.") from error
+            raise SourceError(f"{error}. Write the address like {REDIS_EXAMPLE}.") from error
         self._open: list[bytes] = []  # ids that were read and not acknowledged
 
     def open(self, at: At, read: Mapping[str, int]) -> list[str]:

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aggro.interop.brokers.follower import KEPT_AS, WAIT, Follower
+from aggro.interop.brokers.follower import KEPT_AS, POLL_SECONDS, Follower
 from aggro.interop.brokers.intake import Counts, Intake, Options
 from aggro.interop.brokers.kafka_topics import KafkaTopic
 from aggro.interop.brokers.source import Message, SourceError, Unreachable, patiently
@@ -205,7 +205,7 @@ class Member:
             self._leads = True
             self._take_office()
         full = len(self._handed) == len(self.topic.owned) or self._has_work()
-        messages = self._calling(lambda: self.topic.read(self.options.batch, SHORT_WAIT if full else WAIT))
+        messages = self._calling(lambda: self.topic.read(self.options.batch, SHORT_WAIT if full else POLL_SECONDS))
         for message in messages:
             self._waiting.setdefault(int(message.part.rpartition("/")[2]), []).append(message)
         if self._base.round is not None:  # a leader has begun
@@ -410,7 +410,7 @@ def learn_together(
             if not has_begun(follower.learner):
                 return follower.counts
         else:
-            time.sleep(WAIT)
+            time.sleep(POLL_SECONDS)
 
 
 def has_begun(learner: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, PASSED, WEIGHT, WRONG, Gate
+from aggro.engine.gate import ASKED, GATE_DELTA, GATE_MISTAKES, GATE_WEIGHT, LAST_QUERY, OPEN, PASSED, Gate
 from aggro.learners.active.replay import Kept
 from aggro.learners.shared.attributes import Settable
 from aggro.learners.shared.later import TakesLaterLabels, predict_for_later
@@ -100,20 +100,20 @@ class Around(TakesLaterLabels, Settable):
     @property
     def delta_(self) -> float:
         """The current value of δ."""
-        return float(self._asked().sums[DELTA])
+        return float(self._asked().sums[GATE_DELTA])
 
     @property
     def query_probability_(self) -> float:
         """The probability with which the model asked its last question; 0 before the first one."""
-        return float(self._asked().sums[LAST])
+        return float(self._asked().sums[LAST_QUERY])
 
     @property
     def progressive_error_(self) -> float:
         """The estimated share of wrong predictions, over the rows that arrived before the budget was spent."""
         sums = self._asked().sums
-        if self.strategy == "threshold" or not sums[WEIGHT]:
+        if self.strategy == "threshold" or not sums[GATE_WEIGHT]:
             return float("nan")
-        return float(sums[WRONG] / sums[WEIGHT])
+        return float(sums[GATE_MISTAKES] / sums[GATE_WEIGHT])
 
     @property
     def n_estimated_(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.gate import CONFIDENCE, LAST, Gate, answered, asks_about_scores, attend, first_asked
+from aggro.engine.gate import BY_CONFIDENCE, LAST_QUERY, Gate, answered, asks_about_scores, attend, first_asked
 from aggro.engine.jit.compile import direct
 from aggro.engine.jit.jumps import address_of
 from aggro.engine.jit.pinned import Pinned
@@ -20,10 +20,10 @@ from aggro.learners.shared.columns import columns_of, no_more
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
-from aggro.learners.shared.one_row import FIRST
+from aggro.learners.shared.one_row import FIRST_TURN
 from aggro.learners.shared.routes import Stretch
 
-BLOCK, LARGEST = 64, 65536  # rows that are scored at once, twice as many each time
+FIRST_SCORED, LARGEST_SCORED = 64, 65536  # rows that are scored at once, twice as many each time
 
 
 class AskedRows:
@@ -90,7 +90,7 @@ class AskedRows:
 
     def learn_asked(self, state: Any, params: Any, *rest: Any) -> int:
         """Ask about rows and learn them; the arguments are those of the ordinary loop."""
-        if self.gate.strategy == CONFIDENCE:
+        if self.gate.strategy == BY_CONFIDENCE:
             params = params._replace(sure=1)
         layout = layout_of(state, params)
         columns = columns_of(state)
@@ -108,7 +108,7 @@ class AskedRows:
             self.answer = kept, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
         mistakes = int(state.tally.rows[MISTAKES])
         bad = int(suited(run, layout_of(state, params))(state, params, *rest))
-        answered(self.gate, float(self.gate.sums[LAST]), int(state.tally.rows[MISTAKES]) - mistakes)
+        answered(self.gate, float(self.gate.sums[LAST_QUERY]), int(state.tally.rows[MISTAKES]) - mistakes)
         return bad
 
 
@@ -129,20 +129,20 @@ def decider() -> Any:
 
 def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop: int) -> int | None:
     """The first row of a chunk, from ``start`` on and before ``stop``, to ask about; None if there is none."""
-    size, knows = BLOCK, "_model" in learner.__dict__
+    size, knows = FIRST_SCORED, "_model" in learner.__dict__
     every = inputs.as_weights(chunk.weight, chunk.n_rows)
     while start < stop:
         rows = slice(start, min(start + size, stop))
-        sure = gate.strategy == CONFIDENCE
+        sure = gate.strategy == BY_CONFIDENCE
         scores, live = np.zeros((rows.stop - start, 2 if sure else 1)), 0  # as long as nothing is known
         if knows:
             more = columns_of if sure else no_more
             with learner._scored(chunk.X[rows], chunk.names, in_stream=True, more=more) as (view, scores):
                 live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
-        with learner._model.guard if knows else FIRST.lock:
+        with learner._model.guard if knows else FIRST_TURN.lock:
             found = int(first_asked(gate, scores, weights, live))
         if found >= 0:
             return start + found
-        start, size = start + size, min(2 * size, LARGEST)
+        start, size = start + size, min(2 * size, LARGEST_SCORED)
     return None

@@ -18,7 +18,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from aggro.engine.gate import ASKED, DELTA, LAST, OPEN, SURPLUS, Gate, Strategy, all_counts, all_sums, answered
+from aggro.engine.gate import (
+    ASKED,
+    GATE_DELTA,
+    LAST_QUERY,
+    OPEN,
+    SURPLUS,
+    Gate,
+    Strategy,
+    all_counts,
+    all_sums,
+    answered,
+)
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.delegate import Around
@@ -29,15 +40,15 @@ from aggro.learners.shared.drifts import tells
 from aggro.learners.shared.forks import turn_of
 from aggro.learners.shared.inputs import as_labels, as_weights
 from aggro.learners.shared.inside import parameters_of
-from aggro.learners.shared.learner import ASIDE, COMMON
+from aggro.learners.shared.learner import COMMON, SIDE_PARAMETERS
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.one_row import as_weight
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
 from aggro.learners.shared.tasks import Classifier
 
 NONE = Kind(None, "None")
-SEED = Number(0, 2**63 - 1, integer=True)
-CONSTRAINTS: dict[str, Constraint] = {
+SEED_RANGE = Number(0, 2**63 - 1, integer=True)
+ACTIVE_CONSTRAINTS: dict[str, Constraint] = {
     "delta": Either((Number(0.0, 1e100, open_low=True), NONE)),
     "strategy": Choice(tuple(strategy.name.lower() for strategy in Strategy)),
     "budget": Either((Number(0, 2**62, integer=True), NONE)),
@@ -50,8 +61,13 @@ UNSURE = (
     "strategy='confidence' asks by the deviation of scores, which a CWClassifier, an AROWClassifier or an "
     "SCWClassifier inside would know;"
 )
-RATE = 0.1  # of the rows, if neither delta nor target_rate is given
-INSIDE: dict[str, Any] = {"n_units": 64, "n_pieces": 2, "alpha": 0.8, "average": True}  # of the PAMOClassifier inside
+DEFAULT_RATE = 0.1  # of the rows, if neither delta nor target_rate is given
+DEFAULT_PAMO: dict[str, Any] = {
+    "n_units": 64,
+    "n_pieces": 2,
+    "alpha": 0.8,
+    "average": True,
+}  # of the PAMOClassifier inside
 
 
 class ActiveLearner(Around):
@@ -129,7 +145,7 @@ class ActiveLearner(Around):
     (10000, True, True)
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = CONSTRAINTS
+    _constraints: ClassVar[dict[str, Constraint]] = ACTIVE_CONSTRAINTS
     estimator_: Any
     _waiting: WaitingRoom
     _pinned: Pinned  # the gate and the scores of one row
@@ -192,7 +208,7 @@ class ActiveLearner(Around):
             pinned = self._pinned = Pinned((self._gate, scores), Gate)
         columns = scores.shape[1] // 2 if sure else scores.shape[1]
         asked = bool(decider()(pinned, columns, int(model.state.tally.rows[LIVE])))
-        self._open = float(self._gate.sums[LAST]) if asked else None
+        self._open = float(self._gate.sums[LAST_QUERY]) if asked else None
         return asked
 
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
@@ -234,9 +250,9 @@ class ActiveLearner(Around):
                 raise
             if insist and start < last:
                 self._gate.counts[ASKED] += row is None
-                self._gate.sums[LAST], row = 1.0, start  # it is asked about with certainty
+                self._gate.sums[LAST_QUERY], row = 1.0, start  # it is asked about with certainty
             if row is not None:
-                self._open = float(self._gate.sums[LAST])
+                self._open = float(self._gate.sums[LAST_QUERY])
             return row
 
     @tells
@@ -273,7 +289,7 @@ class ActiveLearner(Around):
             row = kept(x)  # before it is counted: who asks about it may not be able to keep it
             asked = self._query(inner, row)
             if asked:
-                self._waiting.put(id, row, float(self._gate.sums[LAST]), int(self.waiting))
+                self._waiting.put(id, row, float(self._gate.sums[LAST_QUERY]), int(self.waiting))
                 self._open = None
             return asked
 
@@ -462,8 +478,8 @@ class ActiveLearner(Around):
             Of the questions; None for that of ``random_state``.
         """
         self._check_inner(learner)
-        if seed is not None and not SEED.accepts(seed):
-            raise ValueError(f"The seed of questions must be {SEED}. Got {seed!r} instead.")
+        if seed is not None and not SEED_RANGE.accepts(seed):
+            raise ValueError(f"The seed of questions must be {SEED_RANGE}. Got {seed!r} instead.")
         with self.turn():
             if seed is not None:
                 self._gate = self._gate._replace(seed=int(seed))
@@ -536,7 +552,7 @@ class ActiveLearner(Around):
             self._take(inner, gate, Kept(int(self.replay)))
             return inner
         if before is not None and before[0] != self.delta and self.delta is not None:
-            self._gate.sums[DELTA] = self.delta
+            self._gate.sums[GATE_DELTA] = self.delta
         self._settle_gate()
         return inner
 
@@ -550,11 +566,11 @@ class ActiveLearner(Around):
     def _new_gate(self) -> Gate:
         """A gate that has asked for nothing yet, as the parameters are now."""
         gate = Gate(0, -1, 0.0, self._seed(), np.zeros(3, np.int64), np.zeros(5))
-        gate.sums[DELTA] = self.delta or 0.0
+        gate.sums[GATE_DELTA] = self.delta or 0.0
         return self._as_set(gate)
 
     def _as_set(self, gate: Gate) -> Gate:
-        rate = RATE if self.delta is None and self.target_rate is None else self.target_rate
+        rate = DEFAULT_RATE if self.delta is None and self.target_rate is None else self.target_rate
         return gate._replace(
             strategy=int(Strategy[self.strategy.upper()]),
             budget=-1 if self.budget is None else int(self.budget),
@@ -572,14 +588,14 @@ class ActiveLearner(Around):
         if self.estimator is None:
             return self._default_estimator(seed)
         parameters = parameters_of(self.estimator)
-        parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in ASIDE}
+        parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in SIDE_PARAMETERS}
         return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})
 
     def _default_estimator(self, seed: int | None) -> Any:
         """The learner inside for ``estimator=None``."""
         from aggro.estimators import PAMOClassifier
 
-        return PAMOClassifier(**INSIDE, random_state=seed)
+        return PAMOClassifier(**DEFAULT_PAMO, random_state=seed)
 
     def _seed(self) -> int:
         given = self.random_state

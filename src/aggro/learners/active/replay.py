@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.drift import CHOSEN, SPREAD
+from aggro.engine.drift import LEAD_SIZE, SELECTED
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
@@ -33,7 +33,7 @@ from aggro.learners.shared.model import Model
 
 PASSES = 10
 GROWTH = 23, 20  # 1.15
-COUNTERS = [SEEN, UPDATES, MISTAKES]
+REPLAYED_COUNTERS = [SEEN, UPDATES, MISTAKES]
 Row = np.ndarray | tuple[np.ndarray, np.ndarray]  # values in order, or indices and values
 
 
@@ -116,9 +116,15 @@ class Kept:
 
     def follows(self, before: Any, after: Any) -> None:
         """The model is ``after`` now, made of these rows, and was ``before``, which had learned each as it came."""
-        self.extra += after.tally.rows[COUNTERS] - before.tally.rows[COUNTERS]
+        self.extra += after.tally.rows[REPLAYED_COUNTERS] - before.tally.rows[REPLAYED_COUNTERS]
         # Errors and drift stay those of answers as they came: the new model has seen their rows in random order.
-        for name, part in (("marks", CHOSEN), ("sums", SPREAD), ("recent", None), ("counts", None), ("window", None)):
+        for name, part in (
+            ("marks", SELECTED),
+            ("sums", LEAD_SIZE),
+            ("recent", None),
+            ("counts", None),
+            ("window", None),
+        ):
             getattr(after.tally, name)[:part] = getattr(before.tally, name)[:part]
         self.built, self.seen = len(self.rows), int(after.tally.rows[SEEN])
         if len(self.rows) >= self.room:

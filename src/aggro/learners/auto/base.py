@@ -12,14 +12,23 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import RECENT
+from aggro.engine.drift import RECENT_ROWS
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
-from aggro.learners.auto.candidates import ASIDE, RESTS, VOTES, Candidate, as_matrix, can_be_bent, has_slopes, spelled
+from aggro.learners.auto.candidates import (
+    RESTS,
+    STANDS_ASIDE,
+    VOTES,
+    Candidate,
+    as_matrix,
+    can_be_bent,
+    has_slopes,
+    spelled,
+)
 from aggro.learners.auto.counting import STRETCH, add_drift, add_rows, begins_stretch, to_stretch_end
 from aggro.learners.auto.hinges import Hinges
-from aggro.learners.auto.state import CHANGES, ENTRIES, LEADER, USED, VOTE, VoteModel, VoteParams, VoteState
+from aggro.learners.auto.state import CHANGES, LEADER, N_ENTRIES, N_USED, VOTE, VoteModel, VoteParams, VoteState
 from aggro.learners.auto.vote import EVERY, hopeless, weights_of
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import Features
@@ -33,8 +42,11 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 from aggro.learners.shared.row_blocks import taken
 
 REVIEW = 1024  # rows between two looks at how candidates stand
-LATE = 256  # rows of its own, by which a candidate that rests may show that it is better now
-WIDE, FILLED = 2000, 0.1  # rows with so many columns, of which fewer than this share have an entry, are for linear ones
+REST_ROWS = 256  # rows of its own, by which a candidate that rests may show that it is better now
+WIDE_FROM, SPARSE_BELOW = (
+    2000,
+    0.1,
+)  # rows with so many columns, of which fewer than this share have an entry, are for linear ones
 
 
 STANDS = ("votes", "rests", "aside")
@@ -62,7 +74,7 @@ class Standing(NamedTuple):
     stands: str  # "votes", "rests" or "aside"
 
 
-CONSTRAINTS: dict[str, Constraint] = {
+AUTO_CONSTRAINTS: dict[str, Constraint] = {
     "estimators": Learners(),
     "hinges": Flag(),
     "scale": Either((Choice(("auto", "target")), Kind(None, "None"))),
@@ -197,7 +209,7 @@ class Auto(Learner):
         _, codes, s, _ = self._encode(model.labels, targets, weights)
         live = np.flatnonzero(s) if s.shape[0] else np.arange(targets.shape[0])
         X, codes = as_matrix(taken(rows, live, 0, live.shape[0])), self._plain(codes[live])
-        for k in np.flatnonzero(model.state.standing != ASIDE).tolist():
+        for k in np.flatnonzero(model.state.standing != STANDS_ASIDE).tolist():
             if model.candidates[k].learner._most_passes(live.shape[0], None) > 1:
                 model.candidates[k].fit(X, codes, s[live] if s.shape[0] else None)
                 model.state.standing[k] = VOTES  # what was hopeless in one pass may not be after several
@@ -296,22 +308,22 @@ class Auto(Learner):
     def _step_aside(self, candidates: list[Candidate], state: VoteState, X: Any) -> None:
         """Let candidates go whose time a row goes with the columns, if rows are wide and sparse."""
         facts = state.facts
-        facts[USED] = max(int(facts[USED]), X.shape[1])
-        facts[ENTRIES] += np.count_nonzero(X.data if hasattr(X, "indptr") else X)
+        facts[N_USED] = max(int(facts[N_USED]), X.shape[1])
+        facts[N_ENTRIES] += np.count_nonzero(X.data if hasattr(X, "indptr") else X)
         rows = int(state.tally.rows[SEEN]) + X.shape[0]
-        if facts[USED] <= WIDE or facts[ENTRIES] >= FILLED * float(facts[USED]) * rows:
+        if facts[N_USED] <= WIDE_FROM or facts[N_ENTRIES] >= SPARSE_BELOW * float(facts[N_USED]) * rows:
             return
         leaves = np.array([not candidate.is_sparse for candidate in candidates])
         if leaves.all():
             return
-        for k in np.flatnonzero(leaves & (state.standing != ASIDE)).tolist():
-            state.standing[k] = ASIDE
+        for k in np.flatnonzero(leaves & (state.standing != STANDS_ASIDE)).tolist():
+            state.standing[k] = STANDS_ASIDE
             candidates[k].forget()
 
     def _review(self, candidates: list[Candidate], state: VoteState) -> None:
         """Let candidates rest that err much more often than the best, and wake those that do so no longer."""
-        there = (state.standing != ASIDE) & np.array([candidate.knows for candidate in candidates])
-        long, short = self._errors(candidates, RECENT), self._errors(candidates, LATE)
+        there = (state.standing != STANDS_ASIDE) & np.array([candidate.knows for candidate in candidates])
+        long, short = self._errors(candidates, RECENT_ROWS), self._errors(candidates, REST_ROWS)
         rests = hopeless(long, short, there)
         state.standing[there] = np.where(rests, RESTS, VOTES)[there]
 
@@ -321,7 +333,7 @@ class Auto(Learner):
 
     # The vote -------------------------------------------------------------------------------------
 
-    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+    def _errors(self, candidates: list[Candidate], most: int = RECENT_ROWS) -> np.ndarray:
         """The progressive error of each candidate in its last rows, ``most`` of them."""
         raise NotImplementedError
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import RECENT
+from aggro.engine.drift import RECENT_ROWS
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
-from aggro.learners.auto.counting import NOTHING, Counted, counted, held_out_errors
+from aggro.learners.auto.counting import NOTHING_COUNTED, Counted, counted, held_out_errors
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.auto.slopes import LESS, WIDEST, Slopes, weights_by_slope
 from aggro.learners.registry import find
@@ -21,10 +21,15 @@ from aggro.learners.shared.drifts import recent_sums
 from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.learners.shared.one_row import Explanation
 
-VOTES, RESTS, ASIDE = range(3)  # how a candidate stands
+VOTES, RESTS, STANDS_ASIDE = range(3)  # how a candidate stands
 BENT = ("PAClassifier", "PARegressor")  # that have a twin with hinges
 STEEP = "KernelPARegressor"  # whose columns may be weighed by its slopes
-LINEAR = ("linear", "first_order", "second_order", "multiplicative")  # families whose rows may be sparse and wide
+LINEAR_FAMILIES = (
+    "linear",
+    "first_order",
+    "second_order",
+    "multiplicative",
+)  # families whose rows may be sparse and wide
 
 
 class Rows(NamedTuple):
@@ -65,13 +70,16 @@ class Candidate:
         """Whether it learns a sparse row in time and memory that go with the entries, however wide rows are."""
         if self.hinges is not None:
             return False
-        return find(type(self.learner).__name__).module in LINEAR and self.learner.__dict__.get("features") is None
+        return (
+            find(type(self.learner).__name__).module in LINEAR_FAMILIES
+            and self.learner.__dict__.get("features") is None
+        )
 
     @property
     def counted(self) -> Counted:
         """What it has counted so far of rows that it predicted before it learned them."""
         model = model_of(self.learner)
-        return NOTHING if model is None else counted(model.state.tally)
+        return NOTHING_COUNTED if model is None else counted(model.state.tally)
 
     @property
     def explains(self) -> bool:
@@ -86,7 +94,7 @@ class Candidate:
         model = model_of(self.learner)
         if model is None:
             return 0.0, 0.0
-        if self.held_out is not None and int(model.state.tally.rows[SEEN]) < self.held_out[2] + RECENT:
+        if self.held_out is not None and int(model.state.tally.rows[SEEN]) < self.held_out[2] + RECENT_ROWS:
             return self.held_out[:2]
         return recent_sums(model.state.tally, most)
 
@@ -222,7 +230,7 @@ def spelled(learner: Any) -> str:
 def mean_error(learner: Any) -> float | None:
     """The mean progressive error of a learner in its last rows; None if it has none."""
     model = model_of(learner)
-    rows, errors = (0.0, 0.0) if model is None else recent_sums(model.state.tally, RECENT)
+    rows, errors = (0.0, 0.0) if model is None else recent_sums(model.state.tally, RECENT_ROWS)
     return errors / rows if rows else None
 
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.calibration import SIDE
-from aggro.engine.drift import DRIFTS, KEPT
+from aggro.engine.drift import CHANGES_KEPT, N_CHANGES
 from aggro.engine.limits import HUGE
-from aggro.engine.rule import LIVE, MARKS, MISTAKES, SEEN, UPDATES, Tally
+from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES, Tally
 
 STRETCH = 128  # rows; a stretch ends where their number is a multiple of it, or a power of two
 
@@ -28,7 +28,7 @@ class Counted(NamedTuple):
     drifts: int
 
 
-NOTHING = Counted(0.0, 0, 0, 0)
+NOTHING_COUNTED = Counted(0.0, 0, 0, 0)
 
 
 def begins_stretch(seen: int) -> bool:
@@ -45,7 +45,7 @@ def to_stretch_end(tally: Tally) -> int:
 def counted(tally: Tally) -> Counted:
     """What a candidate with this tally has counted."""
     rows = tally.rows
-    return Counted(float(tally.loss[0]), int(rows[MISTAKES]), int(rows[UPDATES]), int(tally.marks[DRIFTS]))
+    return Counted(float(tally.loss[0]), int(rows[MISTAKES]), int(rows[UPDATES]), int(tally.marks[N_CHANGES]))
 
 
 def add_rows(tally: Tally, begun: np.ndarray, rows: int, before: Counted, after: Counted) -> None:
@@ -60,14 +60,14 @@ def add_rows(tally: Tally, begun: np.ndarray, rows: int, before: Counted, after:
     tally.loss[0] = min(begun[0] + max(after.loss - begun[1], 0.0), HUGE)
     seen = int(tally.rows[SEEN])
     if seen & (seen - 1) == 0:
-        tally.history[tally.rows[MARKS]] = seen, tally.loss[0], tally.rows[MISTAKES]
-        tally.rows[MARKS] += 1
+        tally.history[tally.rows[HISTORY_MARKS]] = seen, tally.loss[0], tally.rows[MISTAKES]
+        tally.rows[HISTORY_MARKS] += 1
 
 
 def add_drift(tally: Tally) -> None:
     """Note that the error of the leader was seen to rise."""
-    tally.marks[DRIFTS + 1 + tally.marks[DRIFTS] % KEPT] = tally.rows[SEEN]
-    tally.marks[DRIFTS] += 1
+    tally.marks[N_CHANGES + 1 + tally.marks[N_CHANGES] % CHANGES_KEPT] = tally.rows[SEEN]
+    tally.marks[N_CHANGES] += 1
 
 
 def held_out_errors(tally: Tally, rows: int) -> float:

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.drift import RECENT
-from aggro.engine.limits import TINY
+from aggro.engine.drift import RECENT_ROWS
+from aggro.engine.limits import TINY_SCALE
 from aggro.engine.rule import Tally
-from aggro.learners.auto.base import CONSTRAINTS, Auto, named
+from aggro.learners.auto.base import AUTO_CONSTRAINTS, Auto, named
 from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.counting import add_classes
 from aggro.learners.auto.vote import log_shares, shares_of, smoothed
@@ -44,7 +44,7 @@ CONTRACT = Contract(
         "memory does not grow with rows": {("hinges", True): "hinges are there from row 101 on"},
     }
 )
-SHARED = {name: COMMON[name] for name in ("warm_start", "random_state", "n_features")}
+SHARED_CONSTRAINTS = {name: COMMON[name] for name in ("warm_start", "random_state", "n_features")}
 
 
 def learner(name: str, **parameters: Any) -> Learner:
@@ -109,9 +109,9 @@ class AutoClassifier(Auto, Classifier):
 
     _task = "classification"
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **CONSTRAINTS,
+        **AUTO_CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
-        **SHARED,
+        **SHARED_CONSTRAINTS,
     }
     contract: ClassVar[Contract] = CONTRACT
 
@@ -174,7 +174,7 @@ class AutoClassifier(Auto, Classifier):
     def _plain(self, targets: np.ndarray) -> np.ndarray:
         return targets.astype(np.int64)
 
-    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+    def _errors(self, candidates: list[Candidate], most: int = RECENT_ROWS) -> np.ndarray:
         sums = [one.recent_sums(most) for one in candidates]
         rows, errors = np.array(sums, float).T
         return smoothed(errors, rows)
@@ -197,7 +197,7 @@ class AutoClassifier(Auto, Classifier):
         elif self.class_weight is not None:
             for label, code in labels.codes.items():
                 costs[code] = self._class_weight(self.class_weight, label)
-        return np.asarray(np.log(np.maximum(costs, TINY)))
+        return np.asarray(np.log(np.maximum(costs, TINY_SCALE)))
 
     def _probabilities(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
         self._check_any(labels)
@@ -267,7 +267,7 @@ class AutoRegressor(Auto, Regressor):
     """
 
     _task = "regression"
-    _constraints: ClassVar[dict[str, Constraint]] = {**CONSTRAINTS, "slopes": Flag(), **SHARED}
+    _constraints: ClassVar[dict[str, Constraint]] = {**AUTO_CONSTRAINTS, "slopes": Flag(), **SHARED_CONSTRAINTS}
     contract: ClassVar[Contract] = CONTRACT
 
     def __init__(
@@ -303,7 +303,7 @@ class AutoRegressor(Auto, Regressor):
     def _default_learners(self) -> list[Learner]:
         return [learner("PARegressor"), learner("KernelPARegressor", budget=BUDGET)]
 
-    def _errors(self, candidates: list[Candidate], most: int = RECENT) -> np.ndarray:
+    def _errors(self, candidates: list[Candidate], most: int = RECENT_ROWS) -> np.ndarray:
         sums = [one.recent_sums(most) for one in candidates]
         return np.array([(errors / rows) ** 2 if rows else 0.0 for rows, errors in sums])
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-ROWS = 100  # that the quintiles are of
+QUINTILE_ROWS = 100  # that the quintiles are of
 QUANTILES = (0.2, 0.4, 0.6, 0.8)
-WIDEST = 1000  # columns; wider rows are left as they are
+WIDEST_ROW = 1000  # columns; wider rows are left as they are
 
 
 class Hinges:
@@ -30,13 +30,13 @@ class Hinges:
 
     def wanted(self) -> int:
         """How many rows are to be seen before the knots are known; 0 once they are."""
-        return 0 if self.settled else ROWS - self.first.shape[0]
+        return 0 if self.settled else QUINTILE_ROWS - self.first.shape[0]
 
     def see(self, rows: Any) -> None:
         """Look at rows that are learned; no more of them than are wanted."""
         if self.settled:
             return
-        if rows.shape[1] > WIDEST:
+        if rows.shape[1] > WIDEST_ROW:
             self.settle_without()
             return
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
@@ -45,7 +45,7 @@ class Hinges:
         seen[:n, : self.first.shape[1]] = self.first
         seen[n:, : rows.shape[1]] = rows
         self.first = seen
-        if seen.shape[0] >= ROWS:
+        if seen.shape[0] >= QUINTILE_ROWS:
             self.settle()
 
     def settle(self) -> None:

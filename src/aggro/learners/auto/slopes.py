@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 WIDEST = 1000  # columns; a kernel model of wider rows is left as it is
-ASKED = 400  # rows at which slopes are taken
+SLOPE_ROWS = 400  # rows at which slopes are taken
 MOST = 1e6  # deviations that a value may have: far from all others for any kernel
 LESS = 0.98  # of the plain model's progressive error: what the weights must save to be kept
 
@@ -67,7 +67,7 @@ def weights_by_slope(model: Any, Z: np.ndarray) -> np.ndarray | None:
     S = S.toarray() if hasattr(S, "toarray") else S
     if not S.shape[0]:
         return None
-    x = Z[np.linspace(0, Z.shape[0] - 1, min(ASKED, Z.shape[0])).astype(int)]
+    x = Z[np.linspace(0, Z.shape[0] - 1, min(SLOPE_ROWS, Z.shape[0])).astype(int)]
     squares = (x * x).sum(axis=1)[:, None] + (S * S).sum(axis=1) - 2.0 * (x @ S.T)
     terms = alpha * np.exp(-gamma * np.maximum(squares, 0.0))
     slopes = x * terms.sum(axis=1)[:, None] - terms @ S

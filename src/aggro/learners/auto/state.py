@@ -7,12 +7,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED, Each, Numbers, Whole
+from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole
 from aggro.engine.rule import Rule, Tally, copy_state, grown_tally, new_tally
-from aggro.learners.auto.candidates import ASIDE, Candidate
+from aggro.learners.auto.candidates import STANDS_ASIDE, Candidate
 from aggro.learners.shared.model import Model
 
-USED, ENTRIES, LEADER, CHANGES = range(4)  # of the facts
+N_USED, N_ENTRIES, LEADER, CHANGES = range(4)  # of the facts
 
 
 def last_candidate(state: Any) -> int:
@@ -24,11 +24,12 @@ class VoteState(NamedTuple):
     """The counters of a vote, and how its candidates stand."""
 
     tally: Tally
-    standing: Annotated[np.ndarray, Whole(0, ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
+    standing: Annotated[np.ndarray, Whole(0, STANDS_ASIDE)]  # (candidates,) int64: votes, rests or stepped aside
     # (4,) int64: columns that had an entry so far, how many entries there were, the candidate that leads, and how many
     # changes it had seen as the stretch began
     facts: Annotated[
-        np.ndarray, Each(Whole(0, COUNTED), Whole(0, COUNTED), Whole(0, last_candidate), Whole(0, COUNTED))
+        np.ndarray,
+        Each(Whole(0, LARGEST_COUNT), Whole(0, LARGEST_COUNT), Whole(0, last_candidate), Whole(0, LARGEST_COUNT)),
     ]
     begun: Annotated[np.ndarray, Numbers(0.0, endless=True)]  # (2,) the losses of vote and leader as the stretch began
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from aggro.learners.linear.base import AVERAGE, POSITIVE
+from aggro.learners.linear.base import AVERAGE
 from aggro.learners.linear.classes import LinearClassifier
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.mapped import FEATURES
-from aggro.learners.shared.params import Choice, Constraint, Either, Numbers
-from aggro.learners.shared.scaled import SCALE
+from aggro.learners.shared.mapped import MAP_PARAMETERS
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Numbers
+from aggro.learners.shared.scaled import SCALE_PARAMETER
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
 
@@ -35,11 +35,11 @@ class GradientDescent(LinearClassifier):
     step = "ogd"
     batch_size, window, half_life, multi_class = 1, "disjoint", None, "auto"
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "n_components": FEATURES["n_components"],
-        "gamma": FEATURES["gamma"],
+        "n_components": MAP_PARAMETERS["n_components"],
+        "gamma": MAP_PARAMETERS["gamma"],
         "eta": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
         "margin": POSITIVE,
-        "scale": SCALE,
+        "scale": SCALE_PARAMETER,
         **COMMON,
         "average": AVERAGE,
         "class_weight": CLASS_WEIGHT,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import LIVE, SEEN, Rule
-from aggro.learners.first_order.corrections import NORM, ROMMA, SCALE, SINCE, SUM
+from aggro.learners.first_order.corrections import ROMMA, ROWS_SINCE, SUM, WEIGHT_NORM, WEIGHT_SCALE
 from aggro.learners.first_order.planes import MAPPED_PLANE, PLANE, SCALED_PLANE, PlaneParams
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.model import View
@@ -59,8 +59,12 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
         state = view.state
         rows, facts = int(state.tally.rows[SEEN]), state.facts
         compared = view.params.kind == ROMMA and state.tally.rows[LIVE] > 2
-        length = np.sqrt(np.where(facts[NORM] > 0.0, facts[SCALE] ** 2 * facts[NORM], 1.0)) if compared else 1.0
+        length = (
+            np.sqrt(np.where(facts[WEIGHT_NORM] > 0.0, facts[WEIGHT_SCALE] ** 2 * facts[WEIGHT_NORM], 1.0))
+            if compared
+            else 1.0
+        )
         if not view.params.average or not rows:
-            return state.W[which] * (facts[SCALE] / length), state.b[0] * facts[SCALE] / length
-        share, per = facts[SUM] + facts[SCALE] * (rows - facts[SINCE]), 1.0 / (rows * length)
+            return state.W[which] * (facts[WEIGHT_SCALE] / length), state.b[0] * facts[WEIGHT_SCALE] / length
+        share, per = facts[SUM] + facts[WEIGHT_SCALE] * (rows - facts[ROWS_SINCE]), 1.0 / (rows * length)
         return (state.W[which] * share + state.U[which]) * per, (state.b[0] * share + state.b[1]) * per

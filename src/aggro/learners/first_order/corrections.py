@@ -37,10 +37,10 @@ from aggro.engine.jit.compile import exact
 u8 = np.uint64
 # Of each column: w is SCALE times v; ‖v‖²; the number of the next correction; for an average, the sum of the scales of
 # the iterates since v last took SCALE over, and the rows that it is of; the largest ‖v‖² since it was summed up.
-SCALE, NORM, NEXT, SUM, SINCE, TOP = (u8(k) for k in range(6))
-LONGEST = 1e200  # ‖w‖² of ROMMA,
+WEIGHT_SCALE, WEIGHT_NORM, NEXT_CHECK, SUM, ROWS_SINCE, LARGEST_ENTRY = (u8(k) for k in range(6))
+LONGEST_WEIGHTS = 1e200  # ‖w‖² of ROMMA,
 SHORTER = 1e50  # and what ‖w‖ becomes beyond
-FURTHEST = 1e50  # η of ALMA
+LARGEST_ETA = 1e50  # η of ALMA
 PARALLEL = 1e-10  # n − m² up to this share of n is rounding
 
 
@@ -58,7 +58,7 @@ PERCEPTRON, ALMA, ROMMA = (int(kind) for kind in Algorithm)
 @exact
 def edge_of(params, facts, k):
     """What m of column k, or y w·x for those that do not divide by ‖x‖, should be above."""
-    return params.alpha * params.B / np.sqrt(facts[NEXT, k]) if params.kind == ALMA else params.edge
+    return params.alpha * params.B / np.sqrt(facts[NEXT_CHECK, k]) if params.kind == ALMA else params.edge
 
 
 @exact
@@ -76,7 +76,7 @@ def correction(params, facts, k, margin, norm, s):
         return 1.0, s
     n, m, g = squared_length(facts, k), margin / norm, 1.0 / norm
     if params.kind == ALMA:
-        eta = min(params.C * s / np.sqrt(facts[NEXT, k]), FURTHEST)
+        eta = min(params.C * s / np.sqrt(facts[NEXT_CHECK, k]), LARGEST_ETA)
         after = n + 2.0 * eta * m + eta * eta
         factor = 1.0 / np.sqrt(after) if after > 1.0 else 1.0
         return factor, factor * eta * g
@@ -85,7 +85,7 @@ def correction(params, facts, k, margin, norm, s):
         return 0.0, g * g
     factor, along = (n - m * g) / apart, n * (g - m) / apart * g
     after = n + (g - m) * (g - m) * n / apart
-    if after > LONGEST:
+    if after > LONGEST_WEIGHTS:
         shorter = SHORTER / np.sqrt(after)
         return factor * shorter, along * shorter
     return factor, along
@@ -94,4 +94,4 @@ def correction(params, facts, k, margin, norm, s):
 @exact
 def squared_length(facts, k):
     """‖w‖² of column k."""
-    return facts[SCALE, k] * facts[SCALE, k] * facts[NORM, k]
+    return facts[WEIGHT_SCALE, k] * facts[WEIGHT_SCALE, k] * facts[WEIGHT_NORM, k]

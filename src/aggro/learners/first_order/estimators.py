@@ -19,15 +19,15 @@ from aggro.learners.first_order.corrections import ALMA, PERCEPTRON, ROMMA
 from aggro.learners.first_order.planes import PlaneParams
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.mapped import FEATURES
+from aggro.learners.shared.mapped import MAP_PARAMETERS
 from aggro.learners.shared.params import Constraint, Either, Flag, Number
-from aggro.learners.shared.scaled import SCALE
+from aggro.learners.shared.scaled import SCALE_PARAMETER
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
-MOST = np.finfo(np.float64).max
+LARGEST_FLOAT = np.finfo(np.float64).max
 ALL_THREE: dict[str, Constraint] = {
-    "scale": SCALE,
-    **FEATURES,
+    "scale": SCALE_PARAMETER,
+    **MAP_PARAMETERS,
     **COMMON,
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
@@ -282,7 +282,7 @@ class ALMAClassifier(FirstOrder):
         self.verbose = verbose
 
     def _algorithm(self) -> PlaneParams:
-        B = min(8**0.5 / self.alpha, MOST) if self.B is None else float(self.B)
+        B = min(8**0.5 / self.alpha, LARGEST_FLOAT) if self.B is None else float(self.B)
         return PlaneParams(ALMA, 0.0, 1.0 - float(self.alpha), B, float(self.C), 0, 0.0, 0)
 
 

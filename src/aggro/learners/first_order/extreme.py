@@ -15,11 +15,11 @@ import numpy as np
 from aggro.engine.rule import Rule
 from aggro.learners.first_order.hidden_layer import (
     HIDDEN,
-    MEASURED,
-    MET,
-    RBF,
-    SIGMOID,
-    UNITS,
+    HIDDEN_UNITS,
+    INPUTS_MET,
+    MEASURED_ROWS,
+    RBF_UNITS,
+    SIGMOID_UNITS,
     Hidden,
     HiddenParams,
     code_addresses,
@@ -32,11 +32,11 @@ from aggro.learners.shared.model import Model, View
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
-ACTIVATIONS = {"sigmoid": SIGMOID, "rbf": RBF}
-FEW = 2**18  # multiplications, in less time than a copy takes
-LEAST = 1e-9  # of ridge
-LARGEST = 1e9  # of gamma
-SETTLED = 256  # rows after which the features that most rows have got their random numbers
+ACTIVATIONS = {"sigmoid": SIGMOID_UNITS, "rbf": RBF_UNITS}
+CHEAP_PRODUCTS = 2**18  # multiplications, in less time than a copy takes
+LEAST_RIDGE = 1e-9  # of ridge
+LARGEST_GAMMA = 1e9  # of gamma
+SETTLED_ROWS = 256  # rows after which the features that most rows have got their random numbers
 
 
 class OSELMClassifier(Classifier):
@@ -106,8 +106,8 @@ class OSELMClassifier(Classifier):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_hidden": Number(1, 2**13, integer=True),
         "activation": Choice(tuple(ACTIVATIONS)),
-        "gamma": Number(0.0, LARGEST, open_low=True),
-        "ridge": Number(LEAST),
+        "gamma": Number(0.0, LARGEST_GAMMA, open_low=True),
+        "ridge": Number(LEAST_RIDGE),
         "scale": Flag(),
         **{name: COMMON[name] for name in ("max_iter", "tol", "shuffle", "warm_start", "random_state", "n_features")},
         "class_weight": CLASS_WEIGHT,
@@ -166,17 +166,17 @@ class OSELMClassifier(Classifier):
 
     def _common_start(self) -> int:
         """Random numbers are by the order in which features appear, and rows are standardised before they meet them."""
-        return SETTLED
+        return SETTLED_ROWS
 
     def _check_change(self, state: Hidden) -> None:
-        if int(state.marks[UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):
+        if int(state.marks[HIDDEN_UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):
             raise ValueError(
                 f"n_hidden={self.n_hidden!r} with scale={self.scale!r} is not the setting that this model learned "
                 "with. Set them back, or call fit to start over."
             )
 
     def _learns_at_once(self, state: Hidden, n: int) -> bool:
-        return n * state.P.size < FEW
+        return n * state.P.size < CHEAP_PRODUCTS
 
     def transform(self, X: Any) -> np.ndarray:
         """Compute the hidden values of each row.
@@ -204,19 +204,19 @@ class OSELMClassifier(Classifier):
         model = self._attribute()
         self._prepare(model)
         with model.reading() as view:
-            shown = self._by_class(view.labels, view.state.B[:-1, : int(view.state.marks[UNITS])].T)
+            shown = self._by_class(view.labels, view.state.B[:-1, : int(view.state.marks[HIDDEN_UNITS])].T)
         return shown[None, :] if shown.ndim == 1 else shown.T
 
     def _formula(self, view: View) -> Formula:
-        state, params, n, units = view.state, view.params, view.n_features, int(view.state.marks[UNITS])
+        state, params, n, units = view.state, view.params, view.n_features, int(view.state.marks[HIDDEN_UNITS])
         met = state.order[:n] != 0
         A, B = state.A[:, :units], state.B[:-1, :units]
         weights = A[1 : 1 + n][met]
-        scaled = (standardised_by(state.moments, int(state.marks[MEASURED]), n),) if state.moments.shape[1] else ()
-        if params.kind == SIGMOID:
+        scaled = (standardised_by(state.moments, int(state.marks[MEASURED_ROWS]), n),) if state.moments.shape[1] else ()
+        if params.kind == SIGMOID_UNITS:
             hidden: Stage = Sigmoids(weights, A[0].copy())
         else:
-            hidden = KernelValues("rbf", params.gamma / max(int(state.marks[MET]), 1), 0.0, 1, weights.T)
+            hidden = KernelValues("rbf", params.gamma / max(int(state.marks[INPUTS_MET]), 1), 0.0, 1, weights.T)
         return (*scaled, *columns_kept(met), hidden, Linear(B.T, np.zeros(B.shape[0])))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,13 +224,13 @@ class OSELMClassifier(Classifier):
         state, params = view.state, view.params
         raw = np.zeros(state.order.shape[0])
         raw[indices] = values
-        z, _ = standardised(state.moments, int(state.marks[MEASURED]), raw)
+        z, _ = standardised(state.moments, int(state.marks[MEASURED_ROWS]), raw)
         z[state.order == 0] = 0.0
-        A, B = state.A[:, : int(state.marks[UNITS])], state.B[:-1, : int(state.marks[UNITS])]
-        if params.kind == SIGMOID:
+        A, B = state.A[:, : int(state.marks[HIDDEN_UNITS])], state.B[:-1, : int(state.marks[HIDDEN_UNITS])]
+        if params.kind == SIGMOID_UNITS:
             inputs, start = z[:, None] * A[1:] / np.sqrt(max(int(np.count_nonzero(z)), 1)), A[0]
         else:
-            per = params.gamma / max(int(state.marks[MET]), 1)
+            per = params.gamma / max(int(state.marks[INPUTS_MET]), 1)
             inputs, start = -per * (z[:, None] - 2.0 * A[1:]) * z[:, None], -per * A[0]
         risen = inputs.sum(axis=0)
         from_, to = activated(params.kind, start), activated(params.kind, start + risen)
@@ -243,4 +243,4 @@ class OSELMClassifier(Classifier):
 def activated(kind: int, v: np.ndarray) -> np.ndarray:
     """What a unit makes of its input."""
     v = np.clip(v, -700.0, 700.0)
-    return 1.0 / (1.0 + np.exp(-v)) if kind == SIGMOID else np.exp(v)  # type: ignore[no-any-return]
+    return 1.0 / (1.0 + np.exp(-v)) if kind == SIGMOID_UNITS else np.exp(v)  # type: ignore[no-any-return]

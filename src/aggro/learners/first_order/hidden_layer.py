@@ -34,14 +34,14 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.learners.shared.dense_row import CUT, MOMENTS, count_row, standardise, write_down
 from aggro.learners.shared.margins import is_mistaken, runner_up
 
-UNITS, MET, MEASURED = (np.uint64(k) for k in range(3))
-SIGMOID, RBF = 0, 1
+HIDDEN_UNITS, INPUTS_MET, MEASURED_ROWS = (np.uint64(k) for k in range(3))
+SIGMOID_UNITS, RBF_UNITS = 0, 1
 ROOT_3 = 3.0**0.5  # uniform numbers up to this have the variance 1
 LOWEST = -700.0  # whose exponential is a float
 
@@ -104,7 +104,7 @@ def init(params: HiddenParams, width: int, models: int) -> Hidden:
 
 
 def grow(state: Hidden, params: HiddenParams, width: int, models: int) -> Hidden:
-    settings = params._replace(units=int(state.marks[UNITS]), scale=int(state.moments.shape[1] > 0))
+    settings = params._replace(units=int(state.marks[HIDDEN_UNITS]), scale=int(state.moments.shape[1] > 0))
     fresh = grown_into(state, init(settings, width, models))
     fresh.B[state.B.shape[0] :] = state.B[-1]
     return fresh
@@ -153,14 +153,14 @@ def project(state, params, work):
             for i in range(u8(0), H, u8(LANES)):
                 store(h, i, madd(spread(x), load(A, (j + u8(1)) * H + i), load(h, i)))
     share = 1.0 / np.sqrt(max(entries, 1.0))
-    per = params.gamma / max(np.float64(state.marks[MET]), 1.0)
-    for i in range(u8(state.marks[UNITS])):
-        if kind == SIGMOID:
+    per = params.gamma / max(np.float64(state.marks[INPUTS_MET]), 1.0)
+    for i in range(u8(state.marks[HIDDEN_UNITS])):
+        if kind == SIGMOID_UNITS:
             v = h[i] * share + A[0, i]
             h[i] = 1.0 / (1.0 + np.exp(-max(v, LOWEST)))
         else:
             h[i] = np.exp(max(-per * max(squares - 2.0 * h[i] + A[0, i], 0.0), LOWEST))
-    for i in range(u8(state.marks[UNITS]), H):
+    for i in range(u8(state.marks[HIDDEN_UNITS]), H):
         h[i] = 0.0
 
 
@@ -178,7 +178,7 @@ def product(W, c, h):
 def score_written(state, params, out):
     """The scores of the row that was written down."""
     work = work_of(state, out)
-    standardise(state.moments, np.float64(state.marks[MEASURED]), work.raw, work.z, work.inverse)
+    standardise(state.moments, np.float64(state.marks[MEASURED_ROWS]), work.raw, work.z, work.inverse)
     project(state, params, work)
     for c in range(u8(state.B.shape[0] - 1)):
         work.scores[c] = product(state.B, c, work.h)
@@ -223,22 +223,22 @@ def number(seed, i, b):
 @exact_part
 def meet(state, params, raw):
     """Give random numbers to the features that this row is the first to show; whether there are any."""
-    A, units, before = state.A, u8(state.marks[UNITS]), state.marks[MET]
-    if state.tally.rows[SEEN] == 0 and params.kind == SIGMOID:
+    A, units, before = state.A, u8(state.marks[HIDDEN_UNITS]), state.marks[INPUTS_MET]
+    if state.tally.rows[SEEN] == 0 and params.kind == SIGMOID_UNITS:
         for i in range(units):
             A[0, i] = params.gamma * number(params.seed, i, u8(0))
     for j in range(u8(raw.shape[0])):
         if raw[j] != 0.0 and state.order[j] == 0:
-            state.marks[MET] += 1
-            state.order[j] = state.marks[MET]
+            state.marks[INPUTS_MET] += 1
+            state.order[j] = state.marks[INPUTS_MET]
             for i in range(units):
                 a = number(params.seed, i, u8(state.order[j]))
-                if params.kind == RBF:
+                if params.kind == RBF_UNITS:
                     A[0, i] += a * a
                 else:
                     a *= params.gamma
                 A[j + u8(1), i] = a
-    return state.marks[MET] > before or state.tally.rows[SEEN] == 0
+    return state.marks[INPUTS_MET] > before or state.tally.rows[SEEN] == 0
 
 
 @exact_part
@@ -256,7 +256,7 @@ def least_squares(P, B, h, k, c, s):
     for b in range(u8(B.shape[0])):
         e = g * ((1.0 if b == c else -1.0) - product(B, b, h))
         for i in range(H):
-            B[b, i] = min(max(B[b, i] + e * k[i], -FAR), FAR)
+            B[b, i] = min(max(B[b, i] + e * k[i], -FAR_VALUE), FAR_VALUE)
     root = np.sqrt(g)
     for i in range(H):
         k[i] *= root
@@ -279,10 +279,10 @@ def learn_scored(state, params, out, y, s):
     work = work_of(state, out)
     again = meet(state, params, work.raw)
     if params.scale:
-        again |= count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw)
-        state.marks[MEASURED] += 1
+        again |= count_row(state.moments, np.float64(state.marks[MEASURED_ROWS]), work.raw)
+        state.marks[MEASURED_ROWS] += 1
         if again:
-            standardise(state.moments, np.float64(state.marks[MEASURED]), work.raw, work.z, work.inverse)
+            standardise(state.moments, np.float64(state.marks[MEASURED_ROWS]), work.raw, work.z, work.inverse)
     if again:
         project(state, params, work)
     H = state.P.shape[0]
@@ -304,7 +304,7 @@ def update(state, params, X, i, y, s, out, q):
 @cache
 def code_addresses() -> dict[str, int]:
     """Where the code is that scores a row and that learns it."""
-    params = HiddenParams(8, SIGMOID, 1.0, 1.0, 1, 0, 0, 0)
+    params = HiddenParams(8, SIGMOID_UNITS, 1.0, 1.0, 1, 0, 0, 0)
     given = init(params, 1, 2), params, np.zeros(1)
     return {"score_at": address_of(score_row, *given), "learn_at": address_of(learn_row, *given, 0.0, 0.0)}
 

@@ -32,19 +32,19 @@ import numpy as np
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import cut, entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally, seen, zeros
 from aggro.learners.first_order.corrections import (
     ALMA,
-    NEXT,
-    NORM,
+    LARGEST_ENTRY,
+    NEXT_CHECK,
     PERCEPTRON,
     ROMMA,
-    SCALE,
-    SINCE,
+    ROWS_SINCE,
     SUM,
-    TOP,
+    WEIGHT_NORM,
+    WEIGHT_SCALE,
     correction,
     edge_of,
     is_corrected,
@@ -55,8 +55,8 @@ from aggro.learners.shared.margins import is_mistaken, runner_up
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
-LEAST, MOST = 1e-4, 1e60  # of a
-SHORT = 1e-3  # of what ‖v‖² was
+LEAST_SCALE, MOST_SCALE = 1e-4, 1e60  # of a
+SHORT_NORM = 1e-3  # of what ‖v‖² was
 
 
 class Plane(NamedTuple):
@@ -108,7 +108,7 @@ def columns_for(models: int) -> int:
 def init(params: PlaneParams, width: int, models: int) -> Plane:
     columns = columns_for(models)
     facts = np.zeros((6, columns))
-    facts[SCALE] = facts[NEXT] = 1.0
+    facts[WEIGHT_SCALE] = facts[NEXT_CHECK] = 1.0
     kept = width if params.average else 0
     tally = new_tally(max(columns, 2))
     return Plane(tally, zeros((width, columns)), zeros((kept, columns)), np.zeros((2, columns)), facts)
@@ -162,14 +162,14 @@ def products(X, i, W, b, which, out, start):
 @exact
 def of_mean(state, k, f, sum_, rows):
     """The score of the mean of the iterates, from those of v and S."""
-    a = state.facts[SUM, k] + state.facts[SCALE, k] * (rows - state.facts[SINCE, k])
+    a = state.facts[SUM, k] + state.facts[WEIGHT_SCALE, k] * (rows - state.facts[ROWS_SINCE, k])
     return (a * f + sum_) / rows
 
 
 @exact
 def length(state, params, k):
     """What w·x of column k is divided by to be compared with the others."""
-    compared = params.kind == ROMMA and state.tally.rows[LIVE] > 2 and state.facts[NORM, k] > 0.0
+    compared = params.kind == ROMMA and state.tally.rows[LIVE] > 2 and state.facts[WEIGHT_NORM, k] > 0.0
     return np.sqrt(squared_length(state.facts, k)) if compared else 1.0
 
 
@@ -197,7 +197,7 @@ def score_planes(state, params, X, i, out, mean):
         if mean:
             out[k] = of_mean(state, k, out[k], out[sums + k], rows)
         else:
-            out[k] *= state.facts[SCALE, k]
+            out[k] *= state.facts[WEIGHT_SCALE, k]
         ordinary &= abs(out[k]) < HUGE
     if not ordinary:
         return np.nan
@@ -246,7 +246,7 @@ def take_over(state, k, a):
     for j in range(u8(state.W.shape[0])):
         state.W[j, k] = state.W[j, k] * a + 0.0  # no -0.0 where a is 0
     state.b[0, k] = state.b[0, k] * a + 0.0
-    state.facts[SCALE, k] = 1.0
+    state.facts[WEIGHT_SCALE, k] = 1.0
     measure(state, k)
 
 
@@ -256,7 +256,7 @@ def measure(state, k):
     squares = state.b[0, k] * state.b[0, k]
     for j in range(u8(state.W.shape[0])):
         squares += state.W[j, k] * state.W[j, k]
-    state.facts[NORM, k] = state.facts[TOP, k] = squares
+    state.facts[WEIGHT_NORM, k] = state.facts[LARGEST_ENTRY, k] = squares
 
 
 @exact_part
@@ -275,21 +275,21 @@ def demand(state, params, y, s, norm, out):
         if not abs(margin) < HUGE or not is_corrected(params, facts, k, margin, norm):
             continue
         factor, along = correction(params, facts, k, margin, norm, s)
-        if not along * norm < LONGEST:
+        if not along * norm < LONGEST_ROW_NORM:
             continue
         if state.U.shape[0]:
-            facts[SUM, k] += facts[SCALE, k] * (rows - facts[SINCE, k])
-            facts[SINCE, k] = rows
-        f, a = margin / facts[SCALE, k], facts[SCALE, k] * factor
-        facts[SCALE, k] = a
-        if not LEAST <= a <= MOST:
+            facts[SUM, k] += facts[WEIGHT_SCALE, k] * (rows - facts[ROWS_SINCE, k])
+            facts[ROWS_SINCE, k] = rows
+        f, a = margin / facts[WEIGHT_SCALE, k], facts[WEIGHT_SCALE, k] * factor
+        facts[WEIGHT_SCALE, k] = a
+        if not LEAST_SCALE <= a <= MOST_SCALE:
             take_over(state, k, a)
             f *= a
-        step = along / facts[SCALE, k]
+        step = along / facts[WEIGHT_SCALE, k]
         if params.kind != PERCEPTRON:
-            facts[NORM, k] += step * (2.0 * f + step * norm * norm)
-            facts[TOP, k] = max(facts[TOP, k], facts[NORM, k])
-        facts[NEXT, k] += 1.0
+            facts[WEIGHT_NORM, k] += step * (2.0 * f + step * norm * norm)
+            facts[LARGEST_ENTRY, k] = max(facts[LARGEST_ENTRY, k], facts[WEIGHT_NORM, k])
+        facts[NEXT_CHECK, k] += 1.0
         out[moves + k] = sign * step
         out[shares + k] = -facts[SUM, k] * out[moves + k]
         moved = True
@@ -300,7 +300,7 @@ def demand(state, params, y, s, norm, out):
 def settle(state):
     """Sum up ‖v‖² where it has fallen far."""
     for k in range(u8(state.W.shape[1])):
-        if state.facts[NORM, k] < SHORT * state.facts[TOP, k]:
+        if state.facts[WEIGHT_NORM, k] < SHORT_NORM * state.facts[LARGEST_ENTRY, k]:
             measure(state, k)
 
 
@@ -318,7 +318,7 @@ def move(X, i, bias, out, start, W, b, which):
 
 @inline
 def update(state, params, X, i, y, s, out, q):
-    if not q > TINY:  # a row of zeros
+    if not q > TINY_SCALE:  # a row of zeros
         return False
     columns = u8(state.W.shape[1])
     if not demand(state, params, y, s, out[columns], out):

@@ -17,7 +17,7 @@ from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state, seen
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
-from aggro.learners.kernel.members import FIRST_TRIAL, SETTLED, all_members, only
+from aggro.learners.kernel.members import FIRST_TRIAL, GAMMA_ROWS, all_members, only
 from aggro.learners.kernel.minibatch import learn_waiting
 from aggro.learners.kernel.rule import KernelParams
 from aggro.learners.kernel.scaled_rows import (
@@ -31,10 +31,10 @@ from aggro.learners.kernel.scores import sweep
 from aggro.learners.kernel.settings import WITH_GAMMA, KernelSettings
 from aggro.learners.kernel.support_set import (
     COUNT,
-    HELD,
-    LAST,
-    OUTLIER,
+    LAST_HELD,
+    OUTLIER_TASK,
     PACK,
+    VECTORS_HELD,
     Support,
     coefficients,
     enlarged,
@@ -50,7 +50,7 @@ from aggro.learners.shared.one_row import Asked, finite
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
 
-BLOCK = 256
+SCORED_ROWS = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take
 
 
@@ -106,13 +106,13 @@ class KernelLearner(KernelSettings):
         """How many rows go together, so that the memory of a block is bounded."""
         if state.spans.shape[0] and self.budget is not None and self.budget_policy == "merge":
             return 1  # a merged row may have as many entries as both it was made of
-        a_row = int(state.marks[COUNT]) + BLOCK if callable(self.kernel) else sums_of(state)
-        return max(1, min(BLOCK, n, MEMORY // a_row))
+        a_row = int(state.marks[COUNT]) + SCORED_ROWS if callable(self.kernel) else sums_of(state)
+        return max(1, min(SCORED_ROWS, n, MEMORY // a_row))
 
     def _learned_together(self, state: Support, n: int) -> int:
         """How many of these rows are learned in one block: it ends where γ may change, or support vectors move."""
         size, rows = self._block_size(state, n), seen(state)
-        if (self.gamma == "auto" and rows < SETTLED) or state.losses.shape[0]:
+        if (self.gamma == "auto" and rows < GAMMA_ROWS) or state.losses.shape[0]:
             size = min(size, (1 << rows.bit_length()) - rows)
         return size
 
@@ -126,7 +126,7 @@ class KernelLearner(KernelSettings):
         ``asked`` are the members whose sums these are, as a set of bits.
         """
         n = inputs.n_rows_of(rows)
-        packs = int(state.marks[COUNT] - state.marks[HELD]) // PACK
+        packs = int(state.marks[COUNT] - state.marks[VECTORS_HELD]) // PACK
         unset = not params.gamma and not state.gamma[0]
         if n < 2 or not packs or params.kind == Kernel.GIVEN or params.budget or unset:
             return params
@@ -158,14 +158,16 @@ class KernelLearner(KernelSettings):
             if callable(self.kernel):
                 bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, order_here, *flags)
             else:
-                settings = params if params.task == OUTLIER else self._ahead(state, params, rows, all_members(state))
-                last = int(state.marks[LAST])
+                settings = (
+                    params if params.task == OUTLIER_TASK else self._ahead(state, params, rows, all_members(state))
+                )
+                last = int(state.marks[LAST_HELD])
                 if not params.keeps:
                     numbers = order[start:end] if order.shape[0] else last + np.arange(n)
                     settings = params._replace(own=numbers % model.width)
                     last = (last + n) % model.width
                 bad = int(learn_rows(state, settings, rows, targets, weights, order_here, 0, n, *flags))
-                state.marks[LAST] = last
+                state.marks[LAST_HELD] = last
             # Also where the pass stops to ask about a row of a new class: that row comes again, to be learned.
             if decided_inside and here.shape[0] and seen(state) == before:
                 restore_scaling(state, kept)
@@ -253,12 +255,12 @@ class KernelLearner(KernelSettings):
         """γ is settled then, features are scaled alike, and of several γ the first that may leave have left."""
         if len(self._gammas()[1]) > 1:
             return FIRST_TRIAL
-        return SETTLED if self.gamma == "auto" or self._scale() else 0
+        return GAMMA_ROWS if self.gamma == "auto" or self._scale() else 0
 
     # Rows that wait ---------------------------------------------------------------------------------------
 
     def _waits(self, model: Model) -> bool:
-        return bool(model.state.marks[HELD]) and not model.params.sliding
+        return bool(model.state.marks[VECTORS_HELD]) and not model.params.sliding
 
     def _learn_waiting(self, state: Support, params: KernelParams) -> int:
         return learn_waiting(state, params)

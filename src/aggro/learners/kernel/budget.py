@@ -55,7 +55,7 @@ from aggro.learners.kernel.support_set import COUNT, pack_and_lane
 
 u8 = np.uint64
 PROJECTED, PASSED_OVER = -1, -2  # instead of a place
-RIDGE = 1e-5
+PROJECTION_RIDGE = 1e-5
 
 
 class Policy(IntEnum):
@@ -68,7 +68,7 @@ class Policy(IntEnum):
     MERGE = 4
 
 
-OLDEST, RANDOM, SMALLEST, PROJECT, MERGE = map(int, Policy)
+OLDEST, RANDOM_ONE, SMALLEST, PROJECT, MERGE = map(int, Policy)
 
 
 @exact_part
@@ -101,7 +101,7 @@ def oldest_random_or_smallest(state, params):
             if state.born[i] < state.born[first]:
                 first = i
         return np.int64(first)
-    if params.policy == RANDOM:
+    if params.policy == RANDOM_ONE:
         return np.int64(bits(u8(params.seed), state.tally.rows[SEEN]) % u8(count))
     return smallest(state)
 
@@ -140,7 +140,7 @@ def add_outer(P, n, c, scale):
 @exact
 def rest_of(q, product):
     """What the support vectors cannot express of a row: the Schur complement, which is never below its ridge."""
-    return max(q + q * RIDGE - product, q * RIDGE)
+    return max(q + q * PROJECTION_RIDGE - product, q * PROJECTION_RIDGE)
 
 
 @exact_part

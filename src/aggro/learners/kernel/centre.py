@@ -33,14 +33,14 @@ from aggro.learners.kernel.budget import oldest_random_or_smallest
 from aggro.learners.kernel.members import settle_gamma, settles_gamma
 from aggro.learners.kernel.merge import move_row, products_with
 from aggro.learners.kernel.scores import insert, kernel_of, packs_of, sum_of
-from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, pack_and_lane
+from aggro.learners.kernel.support_set import COUNT, PACK, ROW_NORM, SELF_KERNEL, pack_and_lane
 from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.radius import RADIUS, learn_radius
+from aggro.learners.shared.radius import RADIUS_VALUE, learn_radius
 
-CC, CU, UU, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
+CC, CU, MEAN_NORM, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
 # In ``of_centre`` of the work space: a row's distances from the last centre and from their mean, and ⟨u, φ(x)⟩.
 DISTANCE, MEAN_DISTANCE, WITH_LAG = range(3)
-HALF = 0.5  # of the rows move a robust centre
+ROBUST_SHARE = 0.5  # of the rows move a robust centre
 u8 = np.uint64
 
 
@@ -64,13 +64,13 @@ def distances(state, params, own, work):
     found[DISTANCE] = root_of(own - 2.0 * f + c[CC])
     found[WITH_LAG] = g
     work.scores[0] = -found[DISTANCE]
-    radius = state.radius[RADIUS]
+    radius = state.radius[RADIUS_VALUE]
     if state.late.shape[0]:
-        square = c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows
+        square = c[CC] - 2.0 * c[CU] / rows + c[MEAN_NORM] / rows / rows
         found[MEAN_DISTANCE] = root_of(own - 2.0 * (f - g / rows) + square)
         if params.average:
             work.scores[0] = -found[MEAN_DISTANCE]
-            radius = state.mean_radius[RADIUS]
+            radius = state.mean_radius[RADIUS_VALUE]
     work.scores[1] = -(params.edge if params.edge > 0.0 else radius)
 
 
@@ -84,14 +84,14 @@ def learn_centre(state, params, X, i, s, work, own):
         c[CC] = own
         hold(state, params, X, i, own, 1.0, 0.0)
         return True
-    radius = params.edge if params.edge > 0.0 else state.radius[RADIUS]
+    radius = params.edge if params.edge > 0.0 else state.radius[RADIUS_VALUE]
     unit, C = 1.0, params.C
     d = work.of_centre[DISTANCE]
     if params.edge == 0.0:
         learn_radius(state.radius, params.nu, d)
         if params.robust:
-            radius = state.inner[RADIUS]
-            learn_radius(state.inner, HALF, d)
+            radius = state.inner[RADIUS_VALUE]
+            learn_radius(state.inner, ROBUST_SHARE, d)
             C = max(C, 2.0 / (state.tally.rows[SEEN] + 1))
         if state.late.shape[0]:
             learn_radius(state.mean_radius, params.nu, work.of_centre[MEAN_DISTANCE])
@@ -114,7 +114,7 @@ def learn_centre(state, params, X, i, s, work, own):
         return False
     f, g, t = work.own_scores[0], work.of_centre[WITH_LAG], lag_share(state)
     square = d * d
-    c[UU] += 2.0 * t * eta * (g - c[CU]) + t * eta * t * eta * square
+    c[MEAN_NORM] += 2.0 * t * eta * (g - c[CU]) + t * eta * t * eta * square
     c[CU] += t * eta * (f - c[CC]) + eta * (g - c[CU]) + t * eta * eta * square
     c[CC] = left * left * c[CC] + 2.0 * eta * left * f + eta * eta * own
     fade(state, left, t * eta)
@@ -137,7 +137,7 @@ def let_go(state, params, products):
     state.marks[COUNT] += 1
     g, lane = pack_and_lane(r)
     f = product_with(state, params, state.coef, r, products)
-    a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF), lane]
+    a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF_KERNEL), lane]
     move_row(state, last, r)
     state.marks[COUNT] -= 1
     left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
@@ -160,12 +160,12 @@ def measure_anew(state, params, products):
         g, lane = pack_and_lane(i)
         a, f = state.coef[g, u8(0), lane], product_with(state, params, state.coef, i, products)
         cc += a * f
-        beside += state.norms[g, u8(SELF), lane] - 2.0 * f
+        beside += state.norms[g, u8(SELF_KERNEL), lane] - 2.0 * f
         if state.late.shape[0]:
             v, h = state.late[g, u8(0), lane], product_with(state, params, state.late, i, products)
             cu += a * h
             uu += v * h
-    state.centre[CC], state.centre[CU], state.centre[UU] = max(cc, 0.0), cu, uu
+    state.centre[CC], state.centre[CU], state.centre[MEAN_NORM] = max(cc, 0.0), cu, uu
     return root_of(beside / max(state.marks[COUNT], 1) + cc)
 
 
@@ -180,21 +180,21 @@ def settle_centre(state, params, products):
     if before > 0.0 and after > 0.0:
         for known in (state.radius, state.mean_radius, state.inner):
             if known.shape[0]:
-                known[RADIUS] *= after / before
+                known[RADIUS_VALUE] *= after / before
 
 
 @exact_part
 def product_with(state, params, weights, r, products):
     """The product of a support vector with the sum of all with these weights: with c, or with u."""
     g, lane = pack_and_lane(r)
-    q = state.norms[g, u8(NORM), lane]
+    q = state.norms[g, u8(ROW_NORM), lane]
     f = 0.0
     for g in range(packs_of(state)):
         products_with(state, r, g, products)
         for s in range(u8(PACK)):
             a = weights[g, u8(0), s]
             if a != 0.0:
-                f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(NORM), s])
+                f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(ROW_NORM), s])
     return f
 
 

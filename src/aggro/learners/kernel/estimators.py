@@ -24,19 +24,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.learners.kernel.base import KernelLearner
-from aggro.learners.kernel.settings import POSITIVE, PREDICTING
-from aggro.learners.kernel.support_set import CLASSES, NUMBER
+from aggro.learners.kernel.settings import PREDICTION_PARAMETERS
+from aggro.learners.kernel.support_set import CLASSES_TASK, NUMBER_TASK
 from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.one_row import Asked
-from aggro.learners.shared.params import Constraint, Number
+from aggro.learners.shared.params import POSITIVE, Constraint, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
 
 class KernelClassifier(KernelLearner, Classifier):
     """A kernel learner of classes."""
 
-    _task, _edge = CLASSES, "margin"
+    _task, _edge = CLASSES_TASK, "margin"
     contract = Contract(
         exempt={
             "check_class_weight_classifiers": "a class of large weight is predicted everywhere only by an intercept, "
@@ -168,7 +168,7 @@ class KernelPAClassifier(KernelClassifier):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **PREDICTING,
+        **PREDICTION_PARAMETERS,
         "margin": POSITIVE,
         "class_weight": CLASS_WEIGHT,
         "calibration": CALIBRATION,
@@ -326,8 +326,8 @@ class KernelPARegressor(KernelLearner, Regressor):
     9.0
     """
 
-    _task, _edge = NUMBER, "epsilon"
-    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTING, "epsilon": Number(0.0)}
+    _task, _edge = NUMBER_TASK, "epsilon"
+    _constraints: ClassVar[dict[str, Constraint]] = {**PREDICTION_PARAMETERS, "epsilon": Number(0.0)}
 
     def __init__(
         self,

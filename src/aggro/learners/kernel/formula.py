@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import seen
-from aggro.learners.kernel.centre import CC, CU, UU
-from aggro.learners.kernel.support_set import OUTLIER, Support, scaling_of, support_rows
+from aggro.learners.kernel.centre import CC, CU, MEAN_NORM
+from aggro.learners.kernel.support_set import OUTLIER_TASK, Support, scaling_of, support_rows
 from aggro.learners.kernel.target import unit_and_mean
 from aggro.learners.shared.formula import (
     Formula,
@@ -20,9 +20,9 @@ from aggro.learners.shared.formula import (
     scaled_by,
 )
 from aggro.learners.shared.model import View
-from aggro.learners.shared.radius import RADIUS
+from aggro.learners.shared.radius import RADIUS_VALUE
 
-MOST = 2**28  # numbers in the matrix of support vectors
+LARGEST_MATRIX = 2**28  # numbers in the matrix of support vectors
 
 
 def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> Formula:
@@ -45,11 +45,11 @@ def support_formula(kernel: Any, view: View, gamma: float, coef: np.ndarray) -> 
         np.add.at(weights, state.column[: coef.shape[0]], coef)
         return (Linear(weights, summed.intercepts), *target)
     rows = support_rows(state, n)
-    if rows.shape[0] * n > MOST:
+    if rows.shape[0] * n > LARGEST_MATRIX:
         raise NoFormula(f"{rows.shape[0]:,} support vectors of {n:,} features are too large a matrix. Set a budget.")
     held = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
     values = KernelValues(str(kernel), gamma, float(params.coef0), int(params.degree), held)
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         inside = Linear(-np.ones((1, 1)), np.array([radius_of(state, params)]))
         return *scaled, KernelDistance(values, coef, centre_square(state, params)), inside
     return (*scaled, values, summed, *target)
@@ -60,10 +60,10 @@ def centre_square(state: Support, params: Any) -> float:
     c, rows = state.centre, seen(state)
     if not params.average:
         return float(c[CC])
-    return float(c[CC] - 2.0 * c[CU] / rows + c[UU] / rows / rows)
+    return float(c[CC] - 2.0 * c[CU] / rows + c[MEAN_NORM] / rows / rows)
 
 
 def radius_of(state: Support, params: Any) -> float:
     """The radius that predicts."""
     known = state.mean_radius if params.average else state.radius
-    return float(params.edge if params.edge > 0.0 else known[RADIUS])
+    return float(params.edge if params.edge > 0.0 else known[RADIUS_VALUE])

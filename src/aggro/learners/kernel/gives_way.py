@@ -35,7 +35,7 @@ from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.limits import HUGE
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
-from aggro.learners.kernel.budget import MERGE, RANDOM, oldest_random_or_smallest
+from aggro.learners.kernel.budget import MERGE, RANDOM_ONE, oldest_random_or_smallest
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.members import chosen, multiple_of
 from aggro.learners.kernel.merge import (
@@ -47,10 +47,10 @@ from aggro.learners.kernel.merge import (
     smallest,
 )
 from aggro.learners.kernel.scores import kernel_of, packs_of
-from aggro.learners.kernel.support_set import COUNT, NORM, PACK, SELF, members_of, pack_and_lane
+from aggro.learners.kernel.support_set import COUNT, PACK, ROW_NORM, SELF_KERNEL, members_of, pack_and_lane
 
 u8 = np.uint64
-SHARE = 15.0 / 32.0
+HEAP_SHARE = 15.0 / 32.0
 
 
 @exact_part
@@ -103,7 +103,7 @@ def replace_nearest(state, params, moves, values, q):
     for r in range(u8(state.marks[COUNT])):
         g, lane = pack_and_lane(r)
         k = with_member(params, chosen(state), values[r])
-        cost = size_of_part(state.coef, members, r) * max(state.norms[g, u8(SELF), lane] - k * k / q, 0.0)
+        cost = size_of_part(state.coef, members, r) * max(state.norms[g, u8(SELF_KERNEL), lane] - k * k / q, 0.0)
         if cost < least:
             found, least = r, cost
     g, lane = pack_and_lane(found)
@@ -129,7 +129,7 @@ def draw(state, params, stay):
     if n == 1:
         return np.int64(0)
     found = -1
-    if params.policy == RANDOM:
+    if params.policy == RANDOM_ONE:
         for i in range(u8(n)):
             stay[i] = 1.0 - 1.0 / np.float64(n)
         found = np.int64(bits(u8(params.seed), rows) % u8(n))
@@ -161,7 +161,7 @@ def chances_to_stay(state, stay):
             for c in range(first, first + members):
                 of_problem += abs(state.coef[g, c, lane])
             stay[i] += of_problem
-        stay[i] *= np.sqrt(abs(state.norms[g, u8(SELF), lane]))
+        stay[i] *= np.sqrt(abs(state.norms[g, u8(SELF_KERNEL), lane]))
         total += stay[i]
     if not 0.0 < total < HUGE:
         for i in range(n):
@@ -208,7 +208,7 @@ def forget(state, params, products):
     """Shrink all coefficients so far that the oldest may go, and let it go."""
     r = u8(oldest_random_or_smallest(state, params))
     gr, lr = pack_and_lane(r)
-    norm = state.norms[gr, u8(NORM), lr]
+    norm = state.norms[gr, u8(ROW_NORM), lr]
     sizes = 0.0
     for c in range(u8(state.coef.shape[1])):
         sizes += abs(state.coef[gr, c, lr])
@@ -218,18 +218,18 @@ def forget(state, params, products):
         for lane in range(u8(PACK)):
             i = g * u8(PACK) + lane
             if i < u8(state.marks[COUNT]):
-                k = state.norms[gr, u8(SELF), lr]
+                k = state.norms[gr, u8(SELF_KERNEL), lr]
                 if i != r:
-                    k = kernel_of(state, params, products[lane], norm, state.norms[g, u8(NORM), lane])
+                    k = kernel_of(state, params, products[lane], norm, state.norms[g, u8(ROW_NORM), lane])
                 inner += product_of_parts(state.coef, 1, r, i) * k
     a, b = size_of_part(state.coef, 1, r) - 2.0 * inner, 2.0 * sizes
-    within = max(SHARE * state.ledger[1] - state.ledger[0], 0.0)
+    within = max(HEAP_SHARE * state.ledger[1] - state.ledger[0], 0.0)
     phi = 1.0
     if a + b > within:  # the root of aφ² + bφ = within that is between 0 and 1
         phi = 2.0 * within / (b + np.sqrt(max(b * b + 4.0 * a * within, 0.0)))
         phi = min(max(phi, 0.0), 1.0) if abs(phi) < HUGE else 0.0
     spent = state.ledger[0] + phi * (a * phi + b)
-    state.ledger[0] = spent if abs(spent) < HUGE else SHARE * state.ledger[1]
+    state.ledger[0] = spent if abs(spent) < HUGE else HEAP_SHARE * state.ledger[1]
     if phi < 1.0:
         fade(state, phi)
     take_out(state, r)

@@ -18,10 +18,9 @@ from typing import Any, ClassVar
 
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.methods import Method
-from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, BudgetedLearner
-from aggro.learners.kernel.settings import POSITIVE
+from aggro.learners.kernel.on_budget import FEW_VECTORS, ON_BUDGET, BudgetedLearner
 from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import Choice, Constraint, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Number
 
 
 class BPASClassifier(BudgetedLearner):
@@ -272,7 +271,7 @@ class BOGDClassifier(BudgetedLearner):
         "bound": Number(1.0, 1e100),
         "sampling": Choice(("uniform", "weighted")),
     }
-    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW}})
+    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW_VECTORS}})
 
     def __init__(
         self,

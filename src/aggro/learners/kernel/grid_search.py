@@ -19,7 +19,7 @@ from aggro.learners.shared import inputs
 from aggro.learners.shared.model import NO_ORDER
 from aggro.learners.shared.row_blocks import as_matrix, taken
 
-FIELDS = [
+GRID_FIELDS = [
     ("gamma", np.float64),
     ("C", np.float64),
     ("step", object),
@@ -97,7 +97,7 @@ def kernel_grid(
             if test is not None:
                 wrong = float(np.mean(model.predict(asking) != np.asarray(test[1])))
             lines.append((g, c, name, size, model.n_mistakes_ / model.n_seen_, wrong, model.support_.shape[0]))
-    return np.array(lines, FIELDS)
+    return np.array(lines, GRID_FIELDS)
 
 
 def _matrix(X: Any) -> Any:

@@ -18,11 +18,11 @@ import numpy as np
 from aggro.engine.jit.compile import exact_part, python_too
 from aggro.engine.rule import SEEN
 from aggro.learners.kernel.members import chosen, cost
-from aggro.learners.kernel.support_set import NUMBER, WEIGHTED
+from aggro.learners.kernel.support_set import NUMBER_TASK, WEIGHTED
 
-AHEAD, SQUARES = 0, 1  # in ``recent``: Σ d_t and Σ d_t²
+AHEAD, RECENT_SQUARES = 0, 1  # in ``recent``: Σ d_t and Σ d_t²
 KEEP = 0.5 ** (1.0 / 256.0)
-CLEAR = 2.0  # deviations
+CLEARLY_BETTER = 2.0  # deviations
 
 
 @python_too
@@ -37,7 +37,7 @@ def predicts_mean(state, params):
     """Whether the mean predicts, and not the last iterate."""
     if params.average < WEIGHTED:
         return params.average == 1
-    return not state.recent[AHEAD] > CLEAR * np.sqrt(state.recent[SQUARES])
+    return not state.recent[AHEAD] > CLEARLY_BETTER * np.sqrt(state.recent[RECENT_SQUARES])
 
 
 @exact_part
@@ -47,8 +47,8 @@ def note_recent(state, params, y, s, last, means):
     last_loss, last_mistaken = cost(state, params, y, last, m)
     mean_loss, mean_mistaken = cost(state, params, y, means, m)
     d = (1.0 if mean_mistaken else 0.0) - (1.0 if last_mistaken else 0.0)
-    if params.task == NUMBER:
+    if params.task == NUMBER_TASK:
         d = min(max(mean_loss - last_loss, -1e140), 1e140)
     d = d * min(s, 1e9)
     state.recent[AHEAD] = state.recent[AHEAD] * KEEP + d
-    state.recent[SQUARES] = state.recent[SQUARES] * KEEP + d * d
+    state.recent[RECENT_SQUARES] = state.recent[RECENT_SQUARES] * KEEP + d * d

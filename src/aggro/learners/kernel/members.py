@@ -34,16 +34,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, python_too
-from aggro.engine.kernel_functions import RBF
+from aggro.engine.kernel_functions import RBF_KERNEL
 from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE, SEEN
 from aggro.engine.steps import LS, PA2
 from aggro.learners.kernel.support_set import (
     COUNT,
-    NORM,
-    NUMBER,
-    OUTLIER,
+    NUMBER_TASK,
+    OUTLIER_TASK,
     PACK,
+    ROW_NORM,
     members_of,
     pack_and_lane,
     problems_of,
@@ -54,10 +54,10 @@ from aggro.learners.shared.margins import runner_up
 
 u8 = np.uint64
 MUCH = 0.5 * HUGE  # mistakes, less than those of members that have left
-AUTO = (0.25, 1.0, 4.0, 16.0)  # gamma="auto": multiples of the γ that suits the distances
-SETTLED = 64  # rows, after which γ stays
+GAMMA_FACTORS = (0.25, 1.0, 4.0, 16.0)  # gamma="auto": multiples of the γ that suits the distances
+GAMMA_ROWS = 64  # rows, after which γ stays
 FIRST_TRIAL = 256  # rows, after which members may leave
-CLEAR = 3.0  # deviations
+CLEAR_LEAD = 3.0  # deviations
 MOST_MEMBERS = 16
 MULTIPLE, SQUARINGS = u8(0), u8(1)
 
@@ -131,7 +131,7 @@ def cost(state, params, y, scores, m):
     """The loss of member m with these scores of all columns, and whether it is a mistake."""
     members = u8(members_of(state))
     live = state.tally.rows[LIVE]
-    if params.task == NUMBER:
+    if params.task == NUMBER_TASK:
         gap = abs(y - scores[m])
         if params.step in (PA2, LS):
             return min(gap, 1e150) * min(gap, 1e150), False
@@ -161,7 +161,7 @@ def suffer(state, params, y, s, scores):
         if mistaken:
             state.mistakes[m] = min(state.mistakes[m] + s, MUCH)
         more = (1.0 if mistaken else 0.0) - (1.0 if mistaken_then else 0.0)
-        if params.task == NUMBER:
+        if params.task == NUMBER_TASK:
             more = min(abs(loss - loss_then), 1e150)
         state.apart[m] = min(state.apart[m] + s * more * s * more, HUGE)
     for m in range(u8(members_of(state))):
@@ -176,9 +176,9 @@ def is_worse(state, params, m):
     """Whether member m is clearly worse than the one that predicts."""
     best = chosen(state)
     behind = state.mistakes[m] - state.mistakes[best]
-    if params.task == NUMBER:
+    if params.task == NUMBER_TASK:
         behind = state.losses[m] - state.losses[best]
-    return m != best and behind > CLEAR * np.sqrt(state.apart[m])
+    return m != best and behind > CLEAR_LEAD * np.sqrt(state.apart[m])
 
 
 @exact_part
@@ -215,7 +215,7 @@ def set_gamma(state, params, q):
 def settles_gamma(state, params):
     """Whether γ follows the distances of the support vectors as the row ends that is learned now."""
     rows = state.tally.rows[SEEN] + 1
-    if params.gamma > 0.0 or params.kind != RBF or rows > SETTLED or rows & (rows - 1):
+    if params.gamma > 0.0 or params.kind != RBF_KERNEL or rows > GAMMA_ROWS or rows & (rows - 1):
         return False
     return not (state.gamma[1] > 0.0 or state.gram.shape[0] or state.inverse.shape[0])
 
@@ -232,7 +232,7 @@ def settle_gamma(state, params):
             total += distance(state, i, j)
             pairs += 1.0
     if 0.0 < total < HUGE:
-        wide = 1.0 if params.task == OUTLIER else 2.0
+        wide = 1.0 if params.task == OUTLIER_TASK else 2.0
         state.gamma[0] = min(max(wide * pairs / total, 1e-150), 1e150)
 
 
@@ -246,5 +246,5 @@ def distance(state, i, j):
             gap = state.dense[gi, f, li] - state.dense[gj, f, lj]
             total += gap * gap
         return total
-    both = state.norms[gi, u8(NORM), li] + state.norms[gj, u8(NORM), lj]
+    both = state.norms[gi, u8(ROW_NORM), li] + state.norms[gj, u8(ROW_NORM), lj]
     return max(both - 2.0 * sparse_product(state, i, j), 0.0)

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.kernel_functions import RBF
+from aggro.engine.kernel_functions import RBF_KERNEL
 from aggro.learners.kernel.members import chosen
 from aggro.learners.kernel.scores import add_products, kernel_of, kernel_of_member, no_sums, packs_of, store_sums
 from aggro.learners.kernel.support_set import (
     COUNT,
     HEAP,
-    NORM,
     PACK,
-    SELF,
+    ROW_NORM,
+    SELF_KERNEL,
     entries_of,
     members_of,
     pack_and_lane,
@@ -28,7 +28,7 @@ from aggro.learners.kernel.support_set import (
 u8 = np.uint64
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 SECTIONS = 13  # a half becomes less than 1/1024
-EQUAL = 1e-9  # by so much of themselves numbers may differ that are equal but for rounding
+NEARLY_EQUAL = 1e-9  # by so much of themselves numbers may differ that are equal but for rounding
 NO_FEATURE = np.int64(2**62)  # behind the last entry of a row
 
 
@@ -66,7 +66,7 @@ def size_of_part(coef, members, i):
 def size_in_space(state, i):
     """‖α_i φ(x_i)‖²."""
     g, lane = pack_and_lane(i)
-    return size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF), lane])
+    return size_of_part(state.coef, members_of(state), i) * abs(state.norms[g, u8(SELF_KERNEL), lane])
 
 
 @exact_part
@@ -81,7 +81,7 @@ def smallest(state):
         least = min(least, size_in_space(state, i))
     found = np.int64(-1)
     for i in range(count):
-        if size_in_space(state, i) <= least * (1.0 + EQUAL):
+        if size_in_space(state, i) <= least * (1.0 + NEARLY_EQUAL):
             if found < 0 or state.born[i] < state.born[u8(found)]:
                 found = np.int64(i)
     return max(found, np.int64(0))
@@ -109,7 +109,7 @@ def pair_of(state, m, norm_m, mm, n, dot):
     g, lane = pack_and_lane(n)
     members = members_of(state)
     mn, nn = product_of_parts(state.coef, members, m, n), size_of_part(state.coef, members, n)
-    return Pair(norm_m, state.norms[g, u8(NORM), lane], dot, mm, mn, nn)
+    return Pair(norm_m, state.norms[g, u8(ROW_NORM), lane], dot, mm, mn, nn)
 
 
 @exact
@@ -141,8 +141,8 @@ def best_partner(state, params, m, work):
     """
     count, norms = u8(state.marks[COUNT]), state.norms
     gm, lm = pack_and_lane(m)
-    norm_m, mm = norms[gm, u8(NORM), lm], size_of_part(state.coef, members_of(state), m)
-    part_m = mm * norms[gm, u8(SELF), lm]
+    norm_m, mm = norms[gm, u8(ROW_NORM), lm], size_of_part(state.coef, members_of(state), m)
+    part_m = mm * norms[gm, u8(SELF_KERNEL), lm]
     best, best_pair, best_h, least = m, pair_of(state, m, norm_m, mm, m, norm_m), 0.0, np.inf
     for g in range(packs_of(state)):
         products_with(state, m, g, work)
@@ -152,7 +152,7 @@ def best_partner(state, params, m, work):
                 continue
             pair = pair_of(state, m, norm_m, mm, n, work[lane])
             k = kernel_of(state, params, pair.dot, norm_m, pair.norm_n)
-            both = part_m + 2.0 * pair.mn * k + pair.nn * norms[g, u8(SELF), lane]
+            both = part_m + 2.0 * pair.mn * k + pair.nn * norms[g, u8(SELF_KERNEL), lane]
             most, near = -np.inf, 0.0
             for quarter in range(5):
                 h = 0.25 * quarter
@@ -160,7 +160,7 @@ def best_partner(state, params, m, work):
                 if keeps > most:
                     most, near = keeps, h
             at_most = np.inf
-            if params.kind == RBF and params.bias == 0.0 and k > 0.0:
+            if params.kind == RBF_KERNEL and params.bias == 0.0 and k > 0.0:
                 at_most = -np.log(k) * (pair.mm + 2.0 * abs(pair.mn) + pair.nn) / 32.0
             if both - most - at_most < least:
                 h = best_mixture(state, params, pair, near)
@@ -208,8 +208,8 @@ def merge_smallest(state, params, work):
             coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
             if late.shape[0]:
                 late[gn, c, ln] = (late[gm, c, lm] * with_m + late[gn, c, ln] * with_n) / own
-    norms[gn, u8(SELF), ln] = own
-    norms[gn, u8(NORM), ln] = norm
+    norms[gn, u8(SELF_KERNEL), ln] = own
+    norms[gn, u8(ROW_NORM), ln] = norm
     mix_rows(state, m, n, h)
     return np.int64(m)
 

@@ -42,7 +42,7 @@ import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, kernel
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.limits import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.kernel.budget import PASSED_OVER, PROJECTED, add_to_inverse, place_for, rest_of, share, solve
 from aggro.learners.kernel.gives_way import draw, fade, forget, keep_within, let_smallest_go, replace_nearest
@@ -66,7 +66,7 @@ class Method(IntEnum):
     PROJECTRON = 6
 
 
-BEFORE, AFTER = np.int64(0), np.int64(1)  # the row is held
+BEFORE_HOLDING, AFTER_HOLDING = np.int64(0), np.int64(1)  # the row is held
 _, BPAS, BOGD, BSGD, RANDOM_PERCEPTRON, FORGETRON, PROJECTRON = map(int, Method)
 
 
@@ -113,9 +113,9 @@ def what_is_left(state, params):
 def learn_on_budget(state, params, X, i, y, s, out, q):
     """The step of one of the methods; whether the row was learned from."""
     slot = np.int64(PROJECTED)
-    for when in range(BEFORE, AFTER + 1):  # one place to jump from: each has a long list of arguments
+    for when in range(BEFORE_HOLDING, AFTER_HOLDING + 1):  # one place to jump from: each has a long list of arguments
         found = jump(params.code, np.int64(0), (state, params, out, y, s, q, when))
-        if when == BEFORE:
+        if when == BEFORE_HOLDING:
             slot = found
             if slot < 0:
                 break
@@ -135,26 +135,26 @@ def method_step(state, params, out, y, s, q, when):
 def step_before_or_after(state, params, out, y, s, q, when):
     """All of a step but to hold the row itself. BEFORE that: where it goes, PROJECTED or PASSED_OVER; AFTER it: 0."""
     work = work_of(state, out)
-    if when == AFTER:
+    if when == AFTER_HOLDING:
         if params.method == FORGETRON:
             forget(state, params, work.products)
         else:
             let_smallest_go(state, params, work.products)
         return 0
     if params.method == PROJECTRON:
-        return step_projected(state, params, y, s, work, q) if TINY < q < HUGE else PASSED_OVER
+        return step_projected(state, params, y, s, work, q) if TINY_SCALE < q < HUGE else PASSED_OVER
     return step_or_fade(state, params, y, s, work, q)
 
 
 def method_code(state: Support, params: Any) -> int:
     """The address of the step."""
-    return address_of(method_step, state, params, np.zeros(1), 0.0, 0.0, 0.0, BEFORE)
+    return address_of(method_step, state, params, np.zeros(1), 0.0, 0.0, 0.0, BEFORE_HOLDING)
 
 
 @exact_part
 def step_or_fade(state, params, y, s, work, q):
     """The step of all methods but Projectron."""
-    moves, usual, steps = work.own_scores, TINY < q < HUGE, 0
+    moves, usual, steps = work.own_scores, TINY_SCALE < q < HUGE, 0
     for k in range(u8(state.coef.shape[1])):
         sign = sign_for(state, k, y)
         size = size_of_step(state, params, s, sign * moves[k], q) if usual and sign != 0.0 else 0.0

@@ -22,7 +22,7 @@ from aggro.engine.rule import LIVE
 from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import move_row
 from aggro.learners.kernel.scores import insert
-from aggro.learners.kernel.support_set import COUNT, HELD, NUMBER, PACK, Support
+from aggro.learners.kernel.support_set import COUNT, NUMBER_TASK, PACK, VECTORS_HELD, Support
 from aggro.learners.shared.minibatch import ask, posed_in, posed_room, solve, wanted
 
 u8 = np.uint64
@@ -37,7 +37,7 @@ def group_space(size, columns):
 @exact_part
 def leave_window(state):
     """The oldest row of the window leaves it, and the support set if its coefficients are 0."""
-    n = u8(state.marks[HELD])
+    n = u8(state.marks[VECTORS_HELD])
     count = u8(state.marks[COUNT])
     drop(state, count - n, count - n + u8(1))
     for k in range(u8(1), n):
@@ -46,7 +46,7 @@ def leave_window(state):
         for c in range(u8(state.told.shape[1])):
             state.told[k - u8(1), c] = state.told[k, c]
         state.asked[k - u8(1), 0], state.asked[k - u8(1), 1] = state.asked[k, 0], state.asked[k, 1]
-    state.marks[HELD] -= 1
+    state.marks[VECTORS_HELD] -= 1
 
 
 @exact_part
@@ -91,13 +91,13 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
         return np.int64(0)
     columns = u8(state.coef.shape[1])
     size = u8(params.batch)
-    first = u8(state.marks[COUNT] - state.marks[HELD])
+    first = u8(state.marks[COUNT] - state.marks[VECTORS_HELD])
     gone = u8(0)
     scores = out[columns : u8(2) * columns]
-    if params.sliding and u8(state.marks[HELD]) == size:
+    if params.sliding and u8(state.marks[VECTORS_HELD]) == size:
         leave_window(state)
         gone = u8(1)
-    n = u8(state.marks[HELD])
+    n = u8(state.marks[VECTORS_HELD])
     for k in range(n):
         state.gram[n, k] = values[first + gone + k]
         state.gram[k, n] = values[first + gone + k]
@@ -108,8 +108,8 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
     slot = u8(state.marks[COUNT])
     insert(state, params, X, i, slot, q)
     state.marks[COUNT] += 1
-    state.marks[HELD] += 1
-    if not params.sliding and u8(state.marks[HELD]) < size:
+    state.marks[VECTORS_HELD] += 1
+    if not params.sliding and u8(state.marks[VECTORS_HELD]) < size:
         return np.int64(0)
     return jump(params.code, np.int64(0), (state, params, out))
 
@@ -117,7 +117,7 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
 @exact_part
 def pose(state, params, n, column, posed):
     """The problem of one score: of a number, of two classes, or of one class against the rest."""
-    is_number, alone = params.task == NUMBER, state.coef.shape[1] == 1
+    is_number, alone = params.task == NUMBER_TASK, state.coef.shape[1] == 1
     for k in range(n):
         y, s = state.asked[k, 0], state.asked[k, 1]
         aim, sign = wanted(is_number, y, params.edge, column, alone)
@@ -128,7 +128,7 @@ def pose(state, params, n, column, posed):
 @part
 def learn_group(state, params, out):
     """Learn the rows of the group, as many as there are; whether the coefficients moved."""
-    n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
+    n, columns = u8(state.marks[VECTORS_HELD]), u8(state.coef.shape[1])
     moves, posed = out[: n * columns].reshape((n, columns)), posed_in(out[n * columns :], n)
     moves[:] = 0.0
     for k in range(n):
@@ -153,7 +153,7 @@ def learn_group(state, params, out):
 @kernel
 def group_step(state, params, out):
     """Learn the rows of the group, and let them go unless a window holds them; 1 if the coefficients moved."""
-    n, columns = u8(state.marks[HELD]), u8(state.coef.shape[1])
+    n, columns = u8(state.marks[VECTORS_HELD]), u8(state.coef.shape[1])
     moved = learn_group(state, params, out)
     if not params.sliding:
         drop(state, u8(state.marks[COUNT]) - n, u8(state.marks[COUNT]))
@@ -163,7 +163,7 @@ def group_step(state, params, out):
             for c in range(columns):
                 state.told[k, c] = 0.0
             state.asked[k, 0], state.asked[k, 1] = 0.0, 0.0
-        state.marks[HELD] = 0
+        state.marks[VECTORS_HELD] = 0
     return np.int64(moved)
 
 

@@ -10,20 +10,22 @@ from typing import ClassVar
 
 from aggro.learners.kernel.estimators import KernelClassifier
 from aggro.learners.kernel.rule import KernelParams
-from aggro.learners.kernel.settings import MOST_PROJECTED, NAMED, POSITIVE, PREDICTING
+from aggro.learners.kernel.settings import KERNEL_NAMES, MOST_PROJECTED, PREDICTION_PARAMETERS
 from aggro.learners.kernel.support_set import Support, enlarged
 from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
-ABSENT = ("C", "step", "batch_size", "window", "budget_policy")
+NOT_PARAMETERS = ("C", "step", "batch_size", "window", "budget_policy")
 ON_BUDGET: dict[str, Constraint] = {
-    **{name: constraint for name, constraint in PREDICTING.items() if name not in ABSENT},
+    **{name: constraint for name, constraint in PREDICTION_PARAMETERS.items() if name not in NOT_PARAMETERS},
     "budget": Number(1, 2**31 - 1, integer=True),
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
 }
-FEW = "nine support vectors that give way, whatever they are worth, are too few to be 83 % right about three classes"
+FEW_VECTORS = (
+    "nine support vectors that give way, whatever they are worth, are too few to be 83 % right about three classes"
+)
 ONE_GAMMA: Constraint = Either((Choice(("auto",)), POSITIVE))
 
 
@@ -49,7 +51,7 @@ class BudgetedLearner(KernelClassifier):
         if self._is_given() and (self.budget_policy == "merge" or not self._own_kernel):
             raise ValueError(
                 f"{owner} needs the kernel of its support vectors in compiled code: one of "
-                f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}."
+                f"{', '.join(map(repr, KERNEL_NAMES))}. Got {self.kernel!r}."
             )
         if self.budget_policy == "project" and self.kernel == "sigmoid":
             raise ValueError(

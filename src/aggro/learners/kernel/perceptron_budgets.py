@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from aggro.learners.kernel.methods import Method
-from aggro.learners.kernel.on_budget import FEW, ON_BUDGET, ONE_GAMMA, BudgetedLearner
-from aggro.learners.kernel.settings import NAMED, kernel_among
+from aggro.learners.kernel.on_budget import FEW_VECTORS, ON_BUDGET, ONE_GAMMA, BudgetedLearner
+from aggro.learners.kernel.settings import KERNEL_NAMES, kernel_among
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 
@@ -113,7 +113,7 @@ class RandomizedBudgetPerceptron(BudgetedLearner):
     _method, _random = Method.RANDOM_PERCEPTRON, True
     _constraints: ClassVar[dict[str, Constraint]] = ON_BUDGET
     budget_policy = "random"
-    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW}})
+    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW_VECTORS}})
 
     def __init__(
         self,
@@ -246,10 +246,10 @@ class Forgetron(BudgetedLearner):
     _method = Method.FORGETRON
     _constraints: ClassVar[dict[str, Constraint]] = {
         **ON_BUDGET,
-        "kernel": Choice(NAMED),
+        "kernel": Choice(KERNEL_NAMES),
         "gamma": ONE_GAMMA,
     }
-    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW}}, apart=frozenset({"kernel"}))
+    contract = Contract(exempt={"check_classifiers_train": {"budget": FEW_VECTORS}}, apart=frozenset({"kernel"}))
     _own_kernel = False
     budget_policy = "oldest"
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline
-from aggro.engine.limits import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rule import LIVE, Rule
 from aggro.engine.steps import LS, PA, PA1
 from aggro.learners.kernel.budget import PROJECTED, place_for
@@ -31,8 +31,8 @@ from aggro.learners.kernel.scores import evaluate, insert, own_value, room_to_sc
 from aggro.learners.kernel.support_set import (
     ADDED,
     COUNT,
-    NUMBER,
-    OUTLIER,
+    NUMBER_TASK,
+    OUTLIER_TASK,
     Support,
     grow_support,
     members_of,
@@ -92,7 +92,7 @@ def score(state, params, X, i, out):
     if not evaluate(state, params, X, i, all_members(state), work):
         return np.nan
     q = own_value(state, params, X, i)
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         distances(state, params, q, work)
     return q
 
@@ -103,16 +103,16 @@ def score_averaged(state, params, X, i, out):
     work = work_of(state, out)
     if not evaluate(state, params, X, i, only(chosen(state)), work):
         return np.nan
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         distances(state, params, own_value(state, params, X, i), work)
     return 1.0
 
 
 @inline
 def loss_of(state, params, y, out):
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         return loss_of_outlier(state, params, y, out)
-    if params.task == NUMBER:
+    if params.task == NUMBER_TASK:
         return loss_of_number(params.edge * deviation(state), y, out[0])
     if problems_of(state) == 1:
         return loss_of_two_classes(params.edge, y, out[0])
@@ -128,7 +128,7 @@ def coefficient(params, y, s, f, q):
     As in ``learners.linear.vector``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of
     them, and two classes would learn otherwise than two of three.
     """
-    if params.task == NUMBER:
+    if params.task == NUMBER_TASK:
         sign = 1.0 if y >= f else -1.0
         gap = abs(y - f)
         if params.step != LS:
@@ -150,7 +150,7 @@ def coefficient(params, y, s, f, q):
 @exact_part
 def update(state, params, X, i, y, s, out, q):
     work = work_of(state, out)
-    if params.task == OUTLIER:
+    if params.task == OUTLIER_TASK:
         if params.gamma == 0.0:
             set_gamma(state, params, row_norm(X, i))
         moved = learn_centre(state, params, X, i, s, work, q)
@@ -187,7 +187,7 @@ def loss_of_members(state, params, y, s, work):
 def step(state, params, X, i, y, s, work, q):
     """Each problem of each member goes its own way along φ(x); whether any of them moved."""
     columns, members = u8(state.coef.shape[1]), u8(members_of(state))
-    if not TINY < q < HUGE:
+    if not TINY_SCALE < q < HUGE:
         return False
     moves = work.own_scores  # the scores of each problem, and then its move
     moved = False

@@ -19,7 +19,7 @@ from aggro.learners.kernel.support_set import Support, scaling_of
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.row_blocks import entries_of
 
-START, STOP = np.int64(0), np.int64(1)
+ONE_ROW_START, ONE_ROW_STOP = np.int64(0), np.int64(1)
 
 
 def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, np.ndarray, int]:
@@ -79,8 +79,12 @@ def learn_scaled(state, alone, params, X, Z, order, rows, y, s, ordered, costs, 
     ``alone`` is what scales, arrays of the state; ``rows`` and ``ordered`` are Z and ``order`` as the pass reads them.
     """
     if scale_rows(alone, X, Z, order, True) < 0:
-        return START
-    return jump(pass_at, START, (state, params, rows, y, s, ordered, START, STOP, costs, averaged, observer))
+        return ONE_ROW_START
+    return jump(
+        pass_at,
+        ONE_ROW_START,
+        (state, params, rows, y, s, ordered, ONE_ROW_START, ONE_ROW_STOP, costs, averaged, observer),
+    )
 
 
 def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from aggro.engine.jit.compile import exact, exact_part, kernel, python_too
 from aggro.engine.jit.lane_math import exponentials, total
 from aggro.engine.jit.lanes import LANES, any_set, load, madd, most, spread, store
-from aggro.engine.kernel_functions import GIVEN, RBF, kernel_lanes, kernel_value
+from aggro.engine.kernel_functions import GIVEN_MATRIX, RBF_KERNEL, kernel_lanes, kernel_value
 from aggro.engine.limits import HUGE
 from aggro.engine.rows import entry, is_allowed, n_rows, stored
 from aggro.engine.rule import SEEN
@@ -24,12 +24,12 @@ from aggro.learners.kernel.members import MULTIPLE, SQUARINGS, chosen, gamma_of,
 from aggro.learners.kernel.support_set import (
     COUNT,
     HEAP,
-    LAST,
-    NORM,
-    OUTLIER,
+    LAST_HELD,
+    OUTLIER_TASK,
     PACK,
-    SELF,
-    WIDTH,
+    ROW_NORM,
+    ROW_WIDTH,
+    SELF_KERNEL,
     members_of,
     pack_and_lane,
     scores_of,
@@ -38,8 +38,8 @@ from aggro.learners.kernel.support_set import (
 from aggro.learners.kernel.target import as_target
 
 u8 = np.uint64
-RUN = 8  # packs at most that a row goes over at once
-FOUR = u8(4)  # rows that go together
+PACKS_TOGETHER = 8  # packs at most that a row goes over at once
+ROWS_TOGETHER = u8(4)  # rows that go together
 # Bytes of support vectors that the rows of a block go over, one after another: so many stay in the nearest cache, and
 # of sparse rows, which read a few features, in the next.
 TILE, SPARSE_TILE = 40_000, 320_000
@@ -94,14 +94,14 @@ def values_size(state):
 @python_too
 def places_size(state):
     """A number for each feature, unless support vectors are dense."""
-    return 0 if state.dense.shape[1] else state.marks[WIDTH]
+    return 0 if state.dense.shape[1] else state.marks[ROW_WIDTH]
 
 
 @python_too
 def room_to_score(state):
     """How many numbers the work space has."""
     front = scores_of(state) + 2 * state.coef.shape[1]
-    return front + -front % LANES + sums_of(state) + 2 * RUN * PACK + values_size(state) + places_size(state)
+    return front + -front % LANES + sums_of(state) + 2 * PACKS_TOGETHER * PACK + values_size(state) + places_size(state)
 
 
 @python_too
@@ -115,7 +115,7 @@ def work_of(state, out):
     of_centre, rest = rest[:left], rest[left:]
     size = sums_of(state)
     sums, rest = rest[:size], rest[size:]
-    products, rest = rest[: 2 * RUN * PACK], rest[2 * RUN * PACK :]
+    products, rest = rest[: 2 * PACKS_TOGETHER * PACK], rest[2 * PACKS_TOGETHER * PACK :]
     size = values_size(state)
     return Work(scores, own_scores, means, of_centre, sums, products, rest[:size], rest[size:])
 
@@ -223,9 +223,9 @@ def takes_squares(X, i, kind):
     if hasattr(X, "indptr"):
         p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
         last = u8(X.indices[stop - u8(1)]) + u8(1) if stop > p else u8(0)
-        return kind == RBF and u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
+        return kind == RBF_KERNEL and u8(4) * (stop - p) >= last  # of the row alone, so not how wide the others are
     else:
-        return kind == RBF
+        return kind == RBF_KERNEL
 
 
 @exact
@@ -269,8 +269,8 @@ def products_of_four(dense, first, last, kind, block, r, work):
         base = (first + to // u8(PACK)) * width * u8(PACK) + to % u8(PACK)
         at = base
         a = b = c = d = spread(0.0)
-        if kind == RBF:
-            for j in range(u8(0), FOUR * stop, FOUR):
+        if kind == RBF_KERNEL:
+            for j in range(u8(0), ROWS_TOGETHER * stop, ROWS_TOGETHER):
                 z = load(dense, at)
                 apart = spread(rows[r, j]) - z
                 a = madd(apart, apart, a)
@@ -286,15 +286,15 @@ def products_of_four(dense, first, last, kind, block, r, work):
                 z = load(dense, base + u8(used[line, width + u8(1) + k]) * u8(PACK))
                 a, b, c, d = madd(z, z, a), madd(z, z, b), madd(z, z, c), madd(z, z, d)
         else:
-            for j in range(u8(0), FOUR * stop, FOUR):
+            for j in range(u8(0), ROWS_TOGETHER * stop, ROWS_TOGETHER):
                 z = load(dense, at)
                 a, b = madd(spread(rows[r, j]), z, a), madd(spread(rows[r, j + u8(1)]), z, b)
                 c, d = madd(spread(rows[r, j + u8(2)]), z, c), madd(spread(rows[r, j + u8(3)]), z, d)
                 at += u8(PACK)
         store(work, to, a)
-        store(work, to + u8(RUN * PACK), b)
-        store(work, to + u8(2 * RUN * PACK), c)
-        store(work, to + u8(3 * RUN * PACK), d)
+        store(work, to + u8(PACKS_TOGETHER * PACK), b)
+        store(work, to + u8(2 * PACKS_TOGETHER * PACK), c)
+        store(work, to + u8(3 * PACKS_TOGETHER * PACK), d)
 
 
 @exact_part
@@ -361,7 +361,7 @@ def products_of_one(dense, norms, first, last, kind, X, i, q, products):
     squares = takes_squares(X, i, kind)
     for g in range(first, last):
         dense_products(dense, g, X, i, squares, products, (g - first) * u8(PACK))
-    if kind == RBF and not squares:
+    if kind == RBF_KERNEL and not squares:
         as_distances(norms, first, last, q, products)
 
 
@@ -376,7 +376,7 @@ def as_distances(norms, first, last, q, products):
 @exact
 def norms_at(first, to):
     """Where the squared norms stand of those support vectors whose products stand at ``to``."""
-    return (u8(2) * (first + to // u8(PACK)) + u8(NORM)) * u8(PACK) + to % u8(PACK)
+    return (u8(2) * (first + to // u8(PACK)) + u8(ROW_NORM)) * u8(PACK) + to % u8(PACK)
 
 
 @exact
@@ -429,7 +429,7 @@ def decays(products, at, size, gamma, found):
 def find_values(terms, q, first, last, products, at, found):
     """k of a row with the support vectors of a run of packs, with the least γ, from its products; q is ‖x‖²."""
     size, gamma = (last - first) * u8(PACK), terms.gamma * terms.members[MULTIPLE, 0]
-    if terms.kind == RBF:
+    if terms.kind == RBF_KERNEL:
         decays(products, at, size, gamma, found)
         return
     for v in range(u8(0), size, u8(LANES)):
@@ -488,12 +488,12 @@ def tile(state, params, X, i, q, first, last, asked, sums, products, values, pla
     """Add the terms of the packs from ``first`` to ``last`` to a row's sums, run by run. See ``add_run``."""
     kind, count, terms = params.kind, u8(state.marks[COUNT]), terms_of(state, params, q)
     keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0 or state.ledger.shape[0] > 0
-    found = products[RUN * PACK :]
-    if kind != GIVEN and state.dense.shape[1] == 0:
+    found = products[PACKS_TOGETHER * PACK :]
+    if kind != GIVEN_MATRIX and state.dense.shape[1] == 0:
         remember_places(X, i, places)
-    for start in range(first, last, u8(RUN)):
-        end = min(start + u8(RUN), last)
-        if kind == GIVEN:
+    for start in range(first, last, u8(PACKS_TOGETHER)):
+        end = min(start + u8(PACKS_TOGETHER), last)
+        if kind == GIVEN_MATRIX:
             for s in range((end - start) * u8(PACK)):
                 row = start * u8(PACK) + s
                 products[s] = at_column(X, i, u8(state.column[row])) if row < count else 0.0
@@ -503,7 +503,7 @@ def tile(state, params, X, i, q, first, last, asked, sums, products, values, pla
             for g in range(start, end):
                 to = (g - start) * u8(PACK)
                 sparse_products(state.spans, state.indices, state.values, g, count, X, i, products, to, places)
-            if kind == RBF:
+            if kind == RBF_KERNEL:
                 as_distances(state.norms, start, end, q, products)
         find_values(terms, q, start, end, products, u8(0), found)
         if keep:
@@ -521,8 +521,8 @@ def over_packs(state, params, X, block, packs, asked, products, sums):
     terms, dense, kind = terms_of(state, params, 0.0), state.dense, params.kind
     numbers, norms, together = block.numbers, block.norms, u8(block.together)
     bytes_of_pack = dense.shape[1] * PACK * 8
-    step = u8(max(1, min(RUN, (SPARSE_TILE if hasattr(X, "indptr") else TILE) // bytes_of_pack)))
-    found = products[4 * RUN * PACK :]
+    step = u8(max(1, min(PACKS_TOGETHER, (SPARSE_TILE if hasattr(X, "indptr") else TILE) // bytes_of_pack)))
+    found = products[4 * PACKS_TOGETHER * PACK :]
     for first in range(u8(0), packs, step):
         last = min(first + step, packs)
         if together:
@@ -531,14 +531,14 @@ def over_packs(state, params, X, block, packs, asked, products, sums):
         while r < u8(numbers.shape[0]):
             some = u8(1)
             if r < together:
-                some = min(FOUR, together - r)
-                products_of_four(dense, first, last, kind, block, r // FOUR, products)
+                some = min(ROWS_TOGETHER, together - r)
+                products_of_four(dense, first, last, kind, block, r // ROWS_TOGETHER, products)
             else:
                 i = u8(numbers[r])
                 products_of_one(dense, terms.norms, first, last, kind, X, i, norms[i], products)
             for k in range(some):
                 i = u8(numbers[r + k])
-                at, to = k * u8(RUN * PACK), i * u8(sums.shape[1])
+                at, to = k * u8(PACKS_TOGETHER * PACK), i * u8(sums.shape[1])
                 find_values(terms, norms[i], first, last, products, at, found)
                 add_run(terms, first, last, asked, products, at, found, sums, to)
             r += some
@@ -550,7 +550,11 @@ def sweep(state, params, X, ahead, packs, asked):
 
     Over dense support vectors, the rows of which all features are taken go four at a time.
     """
-    products, values, places = np.empty(5 * RUN * PACK), np.empty(values_size(state)), np.empty(places_size(state))
+    products, values, places = (
+        np.empty(5 * PACKS_TOGETHER * PACK),
+        np.empty(values_size(state)),
+        np.empty(places_size(state)),
+    )
     n, width, together = u8(n_rows(X)), u8(state.dense.shape[1]), u8(0)
     norms, numbers = np.empty(n), np.empty(n, np.int64)
     for i in range(n):
@@ -570,16 +574,16 @@ def sweep(state, params, X, ahead, packs, asked):
             i = u8(numbers[k])
             tile(state, params, X, i, norms[i], u8(0), u8(packs), asked, ahead[i], products, values, places)
         return
-    count = (together + u8(3)) // FOUR
-    fours, ends = np.zeros((count, FOUR * width)), np.zeros(count, np.uint64)
+    count = (together + u8(3)) // ROWS_TOGETHER
+    fours, ends = np.zeros((count, ROWS_TOGETHER * width)), np.zeros(count, np.uint64)
     for k in range(together):
-        r, i = k // FOUR, u8(numbers[k])
+        r, i = k // ROWS_TOGETHER, u8(numbers[k])
         for p in range(*stored(X, i)):
             j, v = entry(X, i, p)
             if j < width:
-                fours[r, FOUR * j + k % FOUR] = v
+                fours[r, ROWS_TOGETHER * j + k % ROWS_TOGETHER] = v
                 ends[r] = max(ends[r], j + u8(1))
-    used = np.empty((RUN * PACK // LANES, u8(2) * width + u8(1)), np.int64)
+    used = np.empty((PACKS_TOGETHER * PACK // LANES, u8(2) * width + u8(1)), np.int64)
     block = Block(numbers[:finite], together, norms, fours, ends, used)
     over_packs(state, params, X, block, u8(packs), asked, products, ahead)
 
@@ -623,7 +627,7 @@ def evaluate(state, params, X, i, asked, work):
         work.means[c] = f - sum_of(sums, columns + c) / weight if averaged else f
         if c % members == chosen(state):
             f = work.means[c] if by_mean else f
-            work.scores[c // members] = f if params.task == OUTLIER else as_target(state, f)
+            work.scores[c // members] = f if params.task == OUTLIER_TASK else as_target(state, f)
     return True
 
 
@@ -638,8 +642,8 @@ def sum_of(sums, c):
 @exact_part
 def own_value(state, params, X, i):
     """k̃(x, x)."""
-    if params.kind == GIVEN:
-        column = params.own[i] if params.own.shape[0] else state.marks[LAST]
+    if params.kind == GIVEN_MATRIX:
+        column = params.own[i] if params.own.shape[0] else state.marks[LAST_HELD]
         return at_column(X, i, u8(column)) + params.bias
     q = row_norm(X, i)
     return kernel_of(state, params, q, q, q)
@@ -651,11 +655,11 @@ def insert(state, params, X, i, slot, own):
     slot = u8(slot)
     g, lane = pack_and_lane(slot)
     state.born[slot] = state.tally.rows[SEEN]
-    state.norms[g, u8(SELF), lane] = own
-    if params.kind == GIVEN:
-        state.column[slot] = params.own[i] if params.own.shape[0] else state.marks[LAST]
+    state.norms[g, u8(SELF_KERNEL), lane] = own
+    if params.kind == GIVEN_MATRIX:
+        state.column[slot] = params.own[i] if params.own.shape[0] else state.marks[LAST_HELD]
         return
-    state.norms[g, u8(NORM), lane] = row_norm(X, i)
+    state.norms[g, u8(ROW_NORM), lane] = row_norm(X, i)
     if state.dense.shape[1]:
         for j in range(u8(state.dense.shape[1])):
             state.dense[g, j, lane] = 0.0

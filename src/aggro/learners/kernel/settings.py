@@ -12,32 +12,32 @@ from aggro.engine.kernel_functions import Kernel
 from aggro.engine.rule import Rule, seen
 from aggro.engine.steps import Step
 from aggro.learners.kernel.budget import Policy
-from aggro.learners.kernel.members import AUTO, MOST_MEMBERS, members_table
+from aggro.learners.kernel.members import GAMMA_FACTORS, MOST_MEMBERS, members_table
 from aggro.learners.kernel.methods import Method, method_code
 from aggro.learners.kernel.minibatch import kernel_group_code
 from aggro.learners.kernel.rule import EXPANSION, KernelParams
 from aggro.learners.kernel.support_set import (
     COUNT,
-    NORM,
-    NUMBER,
-    OUTLIER,
-    SLIDING,
+    NUMBER_TASK,
+    OUTLIER_TASK,
+    ROW_NORM,
+    ROW_WIDTH,
+    SLIDING_HELD,
     WEIGHTED,
-    WIDTH,
     Support,
 )
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, Numbers
-from aggro.learners.shared.scaled import SCALE, is_of, mode_of
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Kind, Number, Numbers
+from aggro.learners.shared.scaled import SCALE_PARAMETER, is_of, mode_of
 from aggro.learners.shared.waiting_rows import WaitingRows
 
 MOST_PROJECTED = 2**14
 MAX_BATCH = 1024  # a group of B rows costs B³
-NAMED = ("linear", "poly", "rbf", "sigmoid", "cosine")
+KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "cosine")
 WITH_GAMMA = ("rbf", "poly", "sigmoid")
-ONE = members_table((1.0,))
+SINGLE_CANDIDATE = members_table((1.0,))
 
 
 def kernel_among(words: tuple[str, ...]) -> Constraint:
@@ -45,10 +45,9 @@ def kernel_among(words: tuple[str, ...]) -> Constraint:
     return Either((Choice(words), Kind(Callable, "a function of two matrices")))  # type: ignore[arg-type]
 
 
-POSITIVE = Number(0.0, open_low=True)
-KERNEL: dict[str, Constraint] = {
+KERNEL_PARAMETERS: dict[str, Constraint] = {
     "C": POSITIVE,
-    "kernel": kernel_among((*NAMED, "precomputed")),
+    "kernel": kernel_among((*KERNEL_NAMES, "precomputed")),
     "gamma": Either((Choice(("auto",)), POSITIVE)),
     "degree": Number(1, 100, integer=True),
     "coef0": Number(),
@@ -61,11 +60,11 @@ KERNEL: dict[str, Constraint] = {
     "fit_intercept": Either((Flag(), Choice(("auto",)))),
 }
 # Of the two that predict classes and numbers.
-PREDICTING: dict[str, Constraint] = {
-    **KERNEL,
+PREDICTION_PARAMETERS: dict[str, Constraint] = {
+    **KERNEL_PARAMETERS,
     "gamma": Either((Choice(("auto",)), POSITIVE, Numbers(POSITIVE))),
     "average": Either((Flag(), Choice(("auto",)))),
-    "scale": SCALE,
+    "scale": SCALE_PARAMETER,
 }
 
 
@@ -161,7 +160,7 @@ class KernelSettings(WaitingRows):
             covered=0,
             ahead=np.empty((0, 0)),
             own=np.empty(0, np.int64),
-            squared=int(self._task == NUMBER and self.step in ("pa2", "ls")),
+            squared=int(self._task == NUMBER_TASK and self.step in ("pa2", "ls")),
         )
 
     def _policy(self) -> Policy:
@@ -170,12 +169,12 @@ class KernelSettings(WaitingRows):
 
     def _spare(self) -> bool:
         """Whether a row is let go of after one was taken, and not before."""
-        return self._task == OUTLIER
+        return self._task == OUTLIER_TASK
 
     def _gammas(self) -> tuple[float, tuple[float, ...]]:
         """γ, or 0.0 where the stream says it, and what multiples of it learn side by side."""
         if self.gamma == "auto":
-            return 0.0, AUTO if self._may_have_several() else (1.0,)
+            return 0.0, GAMMA_FACTORS if self._may_have_several() else (1.0,)
         if isinstance(self.gamma, list | tuple):
             least = float(min(self.gamma))
             return least, tuple(float(gamma) / least for gamma in self.gamma)
@@ -184,7 +183,7 @@ class KernelSettings(WaitingRows):
     def _may_have_several(self) -> bool:
         """Whether several γ can learn side by side."""
         projects = self.budget is not None and self.budget_policy == "project"
-        return self._task != OUTLIER and self.kernel == "rbf" and self.batch_size == 1 and not projects
+        return self._task != OUTLIER_TASK and self.kernel == "rbf" and self.batch_size == 1 and not projects
 
     def _scale(self) -> int:
         """How rows are scaled; a given matrix has none."""
@@ -238,7 +237,7 @@ class KernelSettings(WaitingRows):
 
     def _check_budget(self, owner: str, budget: int) -> None:
         """Refuse settings that do not go with a budget."""
-        if self.average and self._task == OUTLIER:
+        if self.average and self._task == OUTLIER_TASK:
             raise ValueError(
                 f"{owner} cannot have both average=True and a budget: the mean of all centres needs the support "
                 "vectors that the budget has let go. Set one of them only."
@@ -246,7 +245,8 @@ class KernelSettings(WaitingRows):
         if self.budget_policy == "merge" and self._is_given():
             raise ValueError(
                 f"budget_policy='merge' of {owner} makes new rows between two, of which compiled code needs the "
-                f"kernel: it must be one of {', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Choose another policy."
+                f"kernel: it must be one of {', '.join(map(repr, KERNEL_NAMES))}. Got {self.kernel!r}. "
+                "Choose another policy."
             )
         if self.budget_policy == "project" and self.kernel == "sigmoid":
             raise ValueError(
@@ -294,7 +294,7 @@ class KernelSettings(WaitingRows):
                 "Set a larger one, or call fit to start over."
             )
         batch = self.batch_size if self.batch_size > 1 else 0
-        if state.gram.shape[0] != batch or (batch and state.marks[SLIDING] != (self.window == "sliding")):
+        if state.gram.shape[0] != batch or (batch and state.marks[SLIDING_HELD] != (self.window == "sliding")):
             raise ValueError(
                 f"batch_size={self.batch_size!r} with window={self.window!r} is not the setting that this model "
                 "learned with. Set them back, or call fit to start over."
@@ -314,7 +314,7 @@ class KernelSettings(WaitingRows):
             said = f"{members} values of γ have learned in parallel so far"
         elif not members and several > 1 and not (self.gamma == "auto" and state.gamma[0]) and seen(state):
             said = "one γ has learned so far"
-        elif unset and not members and self.kernel in WITH_GAMMA and state.norms[:, NORM].any():
+        elif unset and not members and self.kernel in WITH_GAMMA and state.norms[:, ROW_NORM].any():
             said = "another γ has learned so far"
         else:
             return
@@ -324,11 +324,11 @@ class KernelSettings(WaitingRows):
 
     def _bound(self, model: Model, params: KernelParams) -> KernelParams:
         """Budgets need a seed, and mini-batches the address of their code; a file may be of another width."""
-        if int(model.state.marks[WIDTH]) != model.width:
-            raise ValueError(f"its support vectors have {model.state.marks[WIDTH]} features, and not {model.width}")
+        if int(model.state.marks[ROW_WIDTH]) != model.width:
+            raise ValueError(f"its support vectors have {model.state.marks[ROW_WIDTH]} features, and not {model.width}")
         model.in_python = model.state.facts.shape[0] > 0
         if not model.state.losses.shape[0] and params.members.shape[1] > 1:  # of a version that had one γ
-            params = params._replace(members=ONE)
+            params = params._replace(members=SINGLE_CANDIDATE)
         # Where there are no addresses, what might be jumped to must be known, whether it is or not.
         code = kernel_group_code(model.state, params) if params.batch > 1 or not BY_ADDRESS else 0
         if params.method or not BY_ADDRESS:

@@ -2,10 +2,10 @@
 
     f_c(x) = Σ_i α_ic k̃(x_i, x),   k̃ = k + 1 with an intercept (a constant feature 1), else k
 
-Rows stand in packs of 32, as compiled code reads them (``learners.kernel.scores``). Up to ``WIDE`` features the rows
-are dense: feature j of the 32 rows of a pack is one run of memory, so that a product with a row x, dense or sparse,
-goes along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices and values.
-With a given kernel matrix there are no rows, only the numbers of its columns.
+Rows stand in packs of 32, as compiled code reads them (``learners.kernel.scores``). Up to ``SPARSE_FROM`` features
+the rows are dense: feature j of the 32 rows of a pack is one run of memory, so that a product with a row x, dense or
+sparse, goes along the support vectors, and costs only what x has entries. Wider rows are sparse: a heap of indices
+and values. With a given kernel matrix there are no rows, only the numbers of its columns.
 
 The set has room for some more rows than it holds, and for some more entries of sparse ones. Python makes that room, by
 doubling, before compiled code runs (``enlarged``); with a budget there is never room for more than that.
@@ -19,23 +19,23 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from aggro.engine.fields import COUNTED, Each, Numbers, Whole
+from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, python_too
 from aggro.engine.prepared_rows import Alone
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
-from aggro.engine.scaling import FAR, Scale, Scaling, fits_list, most_rows
+from aggro.engine.scaling import LARGEST_SCALED, Scale, Scaling, fits_list, most_rows
 from aggro.learners.shared.features import MAX_FEATURES
 from aggro.learners.shared.radius import Radius
 
 PACK = 32
-WIDE = 4096  # features; wider rows are kept sparse
-CLASSES, NUMBER, OUTLIER = range(3)  # tasks
-PROJECT = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
+SPARSE_FROM = 4096  # features; wider rows are kept sparse
+CLASSES_TASK, NUMBER_TASK, OUTLIER_TASK = range(3)  # tasks
+PROJECT_POLICY = 3  # the policy that needs an inverse: see ``learners.kernel.budget``
 WEIGHTED = 2  # the average of ``learners.kernel.mean``
 # Support vectors, entries on the heap, rows of a given matrix so far, the width, rows of the mini-batch, whether that
 # is a window.
-COUNT, HEAP, LAST, WIDTH, HELD, SLIDING = range(6)
-NORM, SELF = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
+COUNT, HEAP, LAST_HELD, ROW_WIDTH, VECTORS_HELD, SLIDING_HELD = range(6)
+ROW_NORM, SELF_KERNEL = range(2)  # ‖x_i‖² and k̃(x_i, x_i)
 
 
 @python_too
@@ -71,11 +71,11 @@ def sparse_product(state, m, n):
 def most_waiting(state: Support) -> int:
     """A window stays full; a group that is full is learned at once. All of its rows are support vectors."""
     size = int(state.gram.shape[0])
-    return min(size if state.marks[SLIDING] or not size else size - 1, int(state.marks[COUNT]))
+    return min(size if state.marks[SLIDING_HELD] or not size else size - 1, int(state.marks[COUNT]))
 
 
 def last_feature(state: Support) -> int:
-    return max(int(state.marks[WIDTH]) - 1, 0)
+    return max(int(state.marks[ROW_WIDTH]) - 1, 0)
 
 
 def on_the_heap(spans: np.ndarray, state: Support) -> str:
@@ -104,7 +104,7 @@ def ascending(indices: np.ndarray, state: Support) -> str:
 
 def are_answers(asked: np.ndarray, state: Support) -> str:
     """Of the rows that wait, numbers of classes that were seen, and weights."""
-    targets, weights = asked[: int(state.marks[HELD])].T
+    targets, weights = asked[: int(state.marks[VECTORS_HELD])].T
     fault = Numbers(0.0, above=True)(weights, state)
     if not fault and state.tally.classes.shape[0] > 1:
         fault = Whole(0, int(state.tally.rows[LIVE]) - 1)(targets, state)
@@ -169,14 +169,14 @@ class Support(NamedTuple):
     # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
     facts: Annotated[
         np.ndarray,
-        Each(Whole(1, max(Scale)), Whole(0, COUNTED), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1)),
+        Each(Whole(1, max(Scale)), Whole(0, LARGEST_COUNT), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1)),
     ] = np.zeros(0, np.int64)  # (4,)
     moments: Annotated[
         np.ndarray,
         Each(
             Numbers(0.0, rows_scaled, whole=True),
-            Numbers(-FAR, FAR),
-            Numbers(0.0, lambda state: 4.0 * FAR * FAR * (rows_scaled(state) + 1.0)),
+            Numbers(-LARGEST_SCALED, LARGEST_SCALED),
+            Numbers(0.0, lambda state: 4.0 * LARGEST_SCALED * LARGEST_SCALED * (rows_scaled(state) + 1.0)),
         ),
     ] = np.zeros((0, 0))  # (3, width)
     listed: Annotated[np.ndarray, Whole(0, last_feature)] = np.zeros(0, np.int64)  # (width,)
@@ -209,10 +209,10 @@ def parts_for(params: Any) -> Parts:
     members = params.members.shape[1]
     return Parts(
         bool(params.average),
-        bool(params.budget) and params.policy == PROJECT,
+        bool(params.budget) and params.policy == PROJECT_POLICY,
         members if members > 1 else 0,
         params.average == WEIGHTED,
-        bool(params.scale) and params.task == NUMBER,
+        bool(params.scale) and params.task == NUMBER_TASK,
         bool(params.scale),
         bool(params.method),
         bool(params.robust),
@@ -231,8 +231,8 @@ def sizes(
 ) -> dict[str, tuple[type, tuple[int, ...]]]:
     """The kind and shape of each array of a state, but for the tally."""
     room = packs * PACK
-    keeps_dense = params.keeps and width <= WIDE
-    keeps_sparse = params.keeps and width > WIDE
+    keeps_dense = params.keeps and width <= SPARSE_FROM
+    keeps_sparse = params.keeps and width > SPARSE_FROM
     columns = (1 if models <= 2 else models) * max(parts.members, 1)
     batch = int(params.batch) if params.batch > 1 else 0
     return {
@@ -251,9 +251,9 @@ def sizes(
         "gram": (np.float64, (batch, batch)),
         "told": (np.float64, (batch, columns)),
         "asked": (np.float64, (batch, 2)),
-        "centre": (np.float64, (4 if params.task == OUTLIER else 0,)),
-        "radius": (np.float64, (4 if params.task == OUTLIER else 0,)),
-        "mean_radius": (np.float64, (4 if params.task == OUTLIER and parts.late else 0,)),
+        "centre": (np.float64, (4 if params.task == OUTLIER_TASK else 0,)),
+        "radius": (np.float64, (4 if params.task == OUTLIER_TASK else 0,)),
+        "mean_radius": (np.float64, (4 if params.task == OUTLIER_TASK and parts.late else 0,)),
         "losses": (np.float64, (parts.members,)),
         "mistakes": (np.float64, (parts.members,)),
         "apart": (np.float64, (parts.members,)),
@@ -273,7 +273,7 @@ def new_support(params: Any, width: int, models: int) -> Support:
     """Nothing held, and room for one pack."""
     wanted = sizes(params, width, models, 1, PACK, parts_for(params))
     state = Support(new_tally(models), *(np.zeros(shape, kind) for kind, shape in wanted.values()))
-    state.marks[WIDTH], state.marks[SLIDING] = width, params.sliding
+    state.marks[ROW_WIDTH], state.marks[SLIDING_HELD] = width, params.sliding
     state.facts[:1] = params.scale  # the mode
     return state
 
@@ -308,10 +308,10 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
         # 0 − 0 is 0, and −0 would be another bit
         coef, late, told = (np.concatenate([0.0 - part, part], axis=1) for part in (state.coef, state.late, state.told))
         state = state._replace(coef=coef, late=late, told=told, ledger=2.0 * state.ledger)
-    if params.keeps and width > WIDE and state.dense.shape[1]:
+    if params.keeps and width > SPARSE_FROM and state.dense.shape[1]:
         state = as_sparse(state)
     state = resized(state, params, width, models, state.coef.shape[0], state.values.shape[0])
-    state.marks[WIDTH] = width
+    state.marks[ROW_WIDTH] = width
     return state
 
 
@@ -351,7 +351,7 @@ def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
         heap = max(used + entries, 2 * used)
     if packs == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
-    return resized(state, params, int(state.marks[WIDTH]), state.tally.classes.shape[0], packs, heap)
+    return resized(state, params, int(state.marks[ROW_WIDTH]), state.tally.classes.shape[0], packs, heap)
 
 
 def compacted(state: Support) -> Support:

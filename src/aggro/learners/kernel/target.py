@@ -9,7 +9,7 @@ from typing import Any
 
 from aggro.engine.jit.compile import exact, exact_part
 from aggro.engine.scaled_targets import centres_targets, count_among, unit_among
-from aggro.engine.scaling import MEAN, MODE
+from aggro.engine.scaling import COLUMN_MEAN, SCALE_MODE
 from aggro.learners.shared.scaled import unit_of
 
 
@@ -22,7 +22,7 @@ def deviation(state):
 @exact
 def as_target(state, f):
     """What a score predicts."""
-    return state.answers[MEAN] + deviation(state) * f if state.answers.shape[0] else f
+    return state.answers[COLUMN_MEAN] + deviation(state) * f if state.answers.shape[0] else f
 
 
 @exact_part
@@ -30,12 +30,12 @@ def standard_target(state, y):
     """Count a target, and what is then learned of it."""
     if not state.answers.shape[0]:
         return y
-    count_among(state.answers, y, centres_targets(state.facts[MODE]))
-    return (y - state.answers[MEAN]) / deviation(state)
+    count_among(state.answers, y, centres_targets(state.facts[SCALE_MODE]))
+    return (y - state.answers[COLUMN_MEAN]) / deviation(state)
 
 
 def unit_and_mean(state: Any) -> tuple[float, float]:
     """The deviation and the mean of the targets so far, for Python; 1 and 0 where they are not looked for."""
     if not state.answers.shape[0]:
         return 1.0, 0.0
-    return unit_of(state.answers), float(state.answers[MEAN])
+    return unit_of(state.answers), float(state.answers[COLUMN_MEAN])

@@ -20,16 +20,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.learners.kernel.base import KernelLearner
-from aggro.learners.kernel.settings import KERNEL, kernel_among
-from aggro.learners.kernel.support_set import OUTLIER
+from aggro.learners.kernel.settings import KERNEL_PARAMETERS, kernel_among
+from aggro.learners.kernel.support_set import OUTLIER_TASK
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.one_row import Asked
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
 from aggro.learners.shared.scaled import mode_of
 
-ABSENT = ("fit_intercept", "batch_size", "window")
-NAMED = ("linear", "poly", "rbf", "cosine")
+ABSENT_PARAMETERS = ("fit_intercept", "batch_size", "window")
+DETECTOR_KERNELS = ("linear", "poly", "rbf", "cosine")
 
 
 class KernelPAUniclass(KernelLearner, Detector):
@@ -127,10 +127,10 @@ class KernelPAUniclass(KernelLearner, Detector):
     (1, 1, -1)
     """
 
-    _task, _edge = OUTLIER, "epsilon"
+    _task, _edge = OUTLIER_TASK, "epsilon"
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **{name: constraint for name, constraint in KERNEL.items() if name not in ABSENT},
-        "kernel": kernel_among(NAMED),
+        **{name: constraint for name, constraint in KERNEL_PARAMETERS.items() if name not in ABSENT_PARAMETERS},
+        "kernel": kernel_among(DETECTOR_KERNELS),
         "step": Choice(("pa", "pa1", "pa2")),
         "budget_policy": Choice(("oldest", "random", "smallest")),
         "epsilon": Either((Number(0.0, open_low=True), Choice(("auto",)))),
@@ -206,7 +206,7 @@ class KernelPAUniclass(KernelLearner, Detector):
         if self.budget is not None and callable(self.kernel):
             raise ValueError(
                 "KernelPAUniclass with a budget needs the kernel of its support vectors in compiled code: one of "
-                f"{', '.join(map(repr, NAMED))}. Got {self.kernel!r}. Set budget=None, or another kernel."
+                f"{', '.join(map(repr, DETECTOR_KERNELS))}. Got {self.kernel!r}. Set budget=None, or another kernel."
             )
 
     def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aggro.engine.passes import score_rows
 from aggro.engine.rows import CSR, first_bad
-from aggro.learners.kernel.support_set import COUNT, HEAP, NORM, PACK, WIDTH, Support, support_rows
+from aggro.learners.kernel.support_set import COUNT, HEAP, PACK, ROW_NORM, ROW_WIDTH, Support, support_rows
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.row_blocks import as_matrix
 
@@ -44,7 +44,7 @@ def _values(kernel: Any, state: Support, X: Any) -> np.ndarray:
     """The kernel of rows with the support vectors; one column of zeros if there are none."""
     if not state.marks[COUNT]:
         return np.zeros((X.shape[0], 1))
-    return called(kernel, X, support_rows(state, int(state.marks[WIDTH])))
+    return called(kernel, X, support_rows(state, int(state.marks[ROW_WIDTH])))
 
 
 def learn_called(
@@ -70,7 +70,7 @@ def learn_called(
         bad = int(first_bad(rows, bad + 1)[0])
     if bad >= 0:
         return bad
-    width, count = int(state.marks[WIDTH]), int(state.marks[COUNT])
+    width, count = int(state.marks[ROW_WIDTH]), int(state.marks[COUNT])
     X = as_matrix(rows, width, state.spans.shape[0] > 0)
     X = X if order.shape[0] else X[here]
     before = _values(kernel, state, X)
@@ -90,13 +90,13 @@ def hold(state: Support, row: Any, slot: int) -> None:
     g, lane = divmod(slot, PACK)
     if state.dense.shape[1]:
         state.dense[g, :, lane] = row
-        state.norms[g, NORM, lane] = row @ row
+        state.norms[g, ROW_NORM, lane] = row @ row
         return
     used, n = int(state.marks[HEAP]), row.nnz
     state.indices[used : used + n], state.values[used : used + n] = row.indices, row.data
     state.spans[slot] = used, n
     state.marks[HEAP] = used + n
-    state.norms[g, NORM, lane] = row.data @ row.data
+    state.norms[g, ROW_NORM, lane] = row.data @ row.data
 
 
 def called_scores(kernel: Any, state: Support, params: Any, rows: Any, scores: np.ndarray) -> int:
@@ -106,7 +106,7 @@ def called_scores(kernel: Any, state: Support, params: Any, rows: Any, scores: n
         if isinstance(rows, CSR) and rows.indptr.shape[0] == 2:
             n = int(rows.indptr[1])  # a row for one-row calls has room to spare
             rows = rows._replace(indices=rows.indices[:n], data=rows.data[:n])
-        X = as_matrix(rows, int(state.marks[WIDTH]), state.spans.shape[0] > 0)
+        X = as_matrix(rows, int(state.marks[ROW_WIDTH]), state.spans.shape[0] > 0)
         values = _values(kernel, state, X)
         if state.radius.shape[0]:  # distances need k(x, x)
             own = np.array([called(kernel, X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])

@@ -27,7 +27,7 @@ from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, madd, not_positive, size, spread, store
-from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import (
     adds,
     adds_beside,
@@ -42,9 +42,9 @@ from aggro.engine.rows import (
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
 from aggro.engine.steps import OwnCode
 from aggro.learners.linear.forgetting import (
-    CHOSEN,
+    CHOSEN_MEAN,
     PLAIN_MEAN,
-    WEIGHTS,
+    WEIGHTS_SCALE,
     Scale,
     age,
     age_sliding,
@@ -57,9 +57,9 @@ from aggro.learners.linear.forgetting import (
     terms_of,
 )
 from aggro.learners.linear.grid import (
-    EDGE,
+    EDGE_ROW,
     JOINT,
-    NUMBER,
+    NUMBER_PROBLEM,
     TWO_CLASSES,
     choose,
     joint_moves_of_eights,
@@ -129,7 +129,7 @@ class BankParams(NamedTuple):
     @property
     def to_number(self) -> bool:
         """Whether numbers are predicted."""
-        return self.problem == NUMBER
+        return self.problem == NUMBER_PROBLEM
 
 
 def choices(state: Bank | Grid) -> int:
@@ -218,7 +218,7 @@ def problems(state, params):
 def chosen(state, params):
     """The selected candidate: its kind of iterate (0 the last, k the mean of lag k − 1) and its member."""
     choice = u8(state.choice[0])
-    if params.average < CHOSEN:
+    if params.average < CHOSEN_MEAN:
         return u8(1) if params.average else u8(0), choice
     kind = u8(0)
     while choice >= u8(params.span):  # a few times at most: sooner done than a division
@@ -232,7 +232,7 @@ def score(state, params, X, i, out):
     columns = u8(state.W.shape[1])
     scores = out[front(state, params) :]  # and those of the means behind: two views would take a tenth longer
     q = norm(X, i) + params.bias
-    scale = spread(state.scale[WEIGHTS])
+    scale = spread(state.scale[WEIGHTS_SCALE])
     ordinary = True
     if params.average and state.tally.rows[SEEN] > 0:
         step = lags_of(state) * columns
@@ -297,7 +297,7 @@ def score_averaged(state, params, X, i, out):
     kind, g = chosen(state, params)
     for k in range(problems(state, params)):
         c = k * u8(params.span) + g
-        f = (column_dot(X, i, state.W, c) + state.b[0, c]) * state.scale[WEIGHTS]
+        f = (column_dot(X, i, state.W, c) + state.b[0, c]) * state.scale[WEIGHTS_SCALE]
         if kind > u8(0) and state.tally.rows[SEEN] > 0:
             if lags_of(state) == u8(1):
                 u = column_dot(X, i, state.U, c)
@@ -318,7 +318,7 @@ def of_mean(state, params, f, u, kind):
 
 @inline
 def loss_of(state, params, y, out):
-    if params.problem == NUMBER:
+    if params.problem == NUMBER_PROBLEM:
         return loss_of_number(params.edge, y, out[0])
     if params.problem == TWO_CLASSES:
         return loss_of_two_classes(params.edge, y, out[0])
@@ -335,7 +335,7 @@ def aim(state, params, y, aims):
     """Write what each column should score into ``aims``: the number, or +1, −1, or 0 for a class not seen yet."""
     span = u8(params.span)
     for k in range(problems(state, params)):
-        if params.problem == NUMBER:
+        if params.problem == NUMBER_PROBLEM:
             wanted = y
         elif params.problem == TWO_CLASSES:
             wanted = 2.0 * y - 1.0
@@ -359,7 +359,7 @@ def joint_moves(state, params, y, s, scores, left, q, moves):
         r = runner_up(state.tally.rows[LIVE], c, scores, g, span)
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
-            gap = params.members[EDGE, g] - (scores[k] - scores[other]) * left
+            gap = params.members[EDGE_ROW, g] - (scores[k] - scores[other]) * left
             step = tau(params, g, gap, 2.0 * q, s)
             moves[k] = step
             moves[other] = -step
@@ -370,8 +370,8 @@ def own_moves(state, params, s, scores, left, q, moves):
     """The step of each column, where each has a problem of its own: ``moves`` holds the aims, and gets the steps."""
     for k in range(u8(state.W.shape[1])):
         g = k % u8(params.span)
-        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE, g]
-        if params.problem == NUMBER:
+        wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE_ROW, g]
+        if params.problem == NUMBER_PROBLEM:
             residual = wanted - f
             sign = 1.0 if residual >= 0.0 else -1.0
             moves[k] = sign * tau(params, g, abs(residual) - edge, q, s)
@@ -390,7 +390,7 @@ def update(state, params, X, i, y, s, out, q):
     left = age(state, params, state.W, state.U)
     for lag in range(u8(1), lags_of(state)):
         age_sliding(state, lag)
-    usable = q > TINY  # else it is a row of zeros
+    usable = q > TINY_SCALE  # else it is a row of zeros
     moved = False
     if usable:
         stepped = hasattr(params.step, "hinge")
@@ -400,7 +400,7 @@ def update(state, params, X, i, y, s, out, q):
             joint_moves(state, params, y, s, scores, left, q, moves)
         elif stepped:
             own_moves(state, params, s, scores, left, q, moves)
-        grown = spread(1.0 / state.scale[WEIGHTS])
+        grown = spread(1.0 / state.scale[WEIGHTS_SCALE])
         g = u8(0)
         for block in range(u8(0), columns, u8(LANES)):
             f = load(scores, block)
@@ -410,7 +410,7 @@ def update(state, params, X, i, y, s, out, q):
             g = g + u8(LANES) if g + u8(LANES) < u8(params.members.shape[1]) else u8(0)
             a = a * grown
             store(moves, block, a)
-            usable &= all_below(size(a), spread(LONGEST))
+            usable &= all_below(size(a), spread(LONGEST_ROW_NORM))
             moved |= any_set(a)
     moved = moved and usable
     if moved:
@@ -470,8 +470,8 @@ def can_use_fast_path(state, params):
     if hasattr(params.step, "hinge"):
         return False
     else:
-        still = params.keep == 1.0 and state.scale[WEIGHTS] == 1.0
-        return params.span > 1 and params.average <= CHOSEN and still
+        still = params.keep == 1.0 and state.scale[WEIGHTS_SCALE] == 1.0
+        return params.span > 1 and params.average <= CHOSEN_MEAN and still
 
 
 @inline
@@ -482,7 +482,7 @@ def fast_score(state, params, X, i, out):
     """
     columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
-    ordinary = TINY < q < LARGEST_SQUARE
+    ordinary = TINY_SCALE < q < LARGEST_SQUARE
     share = 0.0
     if params.average:
         if state.tally.rows[SEEN] == 0:
@@ -524,11 +524,11 @@ def fast_update(state, params, X, i, y, s, out, q):
     """
     columns = u8(state.W.shape[1])
     scores, means, moves = out[u8(LANES) :], out[u8(LANES) + columns :], out[u8(LANES) + columns + columns :]
-    aim = spread(y if params.problem == NUMBER else 2.0 * y - 1.0)
+    aim = spread(y if params.problem == NUMBER_PROBLEM else 2.0 * y - 1.0)
     moved = False
     for block in range(u8(0), columns, u8(LANES)):
         a = member_moves(params, block, load(scores, block), aim, 1.0, q)
-        if not all_below(size(a), spread(LONGEST)):
+        if not all_below(size(a), spread(LONGEST_ROW_NORM)):
             return -1
         store(moves, block, a)
         moved |= any_set(a)
@@ -536,7 +536,7 @@ def fast_update(state, params, X, i, y, s, out, q):
     for block in range(u8(0), columns, u8(LANES)):
         f, mean = load(scores, block), load(means, block)
         suffer_eight(state, params, mean if params.average == PLAIN_MEAN else f, aim, block, block)
-        if params.average == CHOSEN:
+        if params.average == CHOSEN_MEAN:
             suffer_eight(state, params, mean, aim, block, columns + block)
     choose(state)
     if moved:

@@ -12,46 +12,45 @@ from aggro.engine.steps import PASSIVE_AGGRESSIVE, Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import (
-    CHOSEN,
+    CHOSEN_MEAN,
     CHOSEN_SLIDING,
     HALF_LIVES,
     JUDGED,
     LAST_ONE,
     PLAIN_MEAN,
-    REST,
-    WEIGHTS,
+    SLIDING_REST,
+    WEIGHTS_SCALE,
     keep_of,
     kinds_judged,
     terms_of,
 )
 from aggro.learners.linear.grid import Problem, is_squared, members_table
-from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, mapped_rule, plain_rule, scaled_rule
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINE_STATES, mapped_rule, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
 from aggro.learners.shared.learner import NONE
-from aggro.learners.shared.mapped import FEATURES
+from aggro.learners.shared.mapped import MAP_PARAMETERS
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
 from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import SCALE, mode_of, scales_features
+from aggro.learners.shared.scaled import SCALE_PARAMETER, mode_of, scales_features
 from aggro.learners.shared.waiting_rows import WaitingRows
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups
 
-POSITIVE = Number(0.0, open_low=True)
 AVERAGE = FlagOr(("auto",))
 MAX_BATCH = 1024  # a group of B rows costs B³
-LINEAR: dict[str, Constraint] = {
+LINEAR_PARAMETERS: dict[str, Constraint] = {
     "C": Either((POSITIVE, Choice(("auto",)), Numbers(POSITIVE))),
     "step": StepChoice(),
     "half_life": Either((POSITIVE, NONE, Choice(("auto",)))),
     "batch_size": Number(1, MAX_BATCH, integer=True),
     "window": Choice(("disjoint", "sliding")),
-    "scale": SCALE,
-    **FEATURES,
+    "scale": SCALE_PARAMETER,
+    **MAP_PARAMETERS,
 }
-ROW_BY_ROW, SEVERAL_STATES = LINES + GRIDS + BANKS, GRIDS + BANKS
+ROW_BY_ROW, SEVERAL_STATES = LINE_STATES + GRIDS + BANKS, GRIDS + BANKS
 
 
 def c_grid(scaled: bool, mapped: bool = False) -> tuple[float, ...]:
@@ -132,14 +131,14 @@ class Linear(WaitingRows, PreparedWeights):
         if self.batch_size > 1:
             return False
         several = isinstance(self.C, str) or len(np.atleast_1d(self.C)) > 1  # a list of one C is that C
-        return self.step == "auto" or several or self._averaging() >= CHOSEN
+        return self.step == "auto" or several or self._averaging() >= CHOSEN_MEAN
 
     def _averaging(self) -> int:
         """Which iterate predicts, as the number that compiled code reads (``learners.linear.forgetting``)."""
         if isinstance(self.half_life, str):
             return CHOSEN_SLIDING
         if isinstance(self.average, str) and self.batch_size == 1:
-            return CHOSEN
+            return CHOSEN_MEAN
         return PLAIN_MEAN if self.average else LAST_ONE
 
     def _half_life(self) -> float | None:
@@ -186,7 +185,7 @@ class Linear(WaitingRows, PreparedWeights):
         table = members_table(members, edge, problem)
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
-        judged = keep_of(JUDGED) if average >= CHOSEN else keep
+        judged = keep_of(JUDGED) if average >= CHOSEN_MEAN else keep
         return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
 
     def _rule(self, rule: Rule) -> Rule:
@@ -198,9 +197,9 @@ class Linear(WaitingRows, PreparedWeights):
     def _waits(self, model: Model) -> bool:
         if isinstance(model.state, ROW_BY_ROW) or self.window == "sliding":
             return False
-        from aggro.learners.linear.minibatch_step import HELD
+        from aggro.learners.linear.minibatch_step import ROWS_HELD
 
-        return bool(model.state.group.facts[HELD] > 0)
+        return bool(model.state.group.facts[ROWS_HELD] > 0)
 
     def _learn_waiting(self, state: Groups, params: GroupParams) -> int:
         from aggro.learners.linear.minibatch import learn_waiting
@@ -211,10 +210,10 @@ class Linear(WaitingRows, PreparedWeights):
         size, sliding = 1, self.window == "sliding"
         joined = joint = getattr(self, "multi_class", "ovr") == "joint"
         if not isinstance(state, ROW_BY_ROW):
-            from aggro.learners.linear.minibatch_step import JOINED, SLIDING
+            from aggro.learners.linear.minibatch_step import ROWS_JOINED, SLIDING_MEAN
 
             size, facts = state.group.targets.shape[0], state.group.facts
-            sliding, joined = bool(facts[SLIDING]), bool(facts[JOINED])
+            sliding, joined = bool(facts[SLIDING_MEAN]), bool(facts[ROWS_JOINED])
         if size != self.batch_size or (size > 1 and sliding != (self.window == "sliding")):
             raise ValueError(
                 f"batch_size={self.batch_size!r} with window={self.window!r} is not the setting that this model "
@@ -228,14 +227,14 @@ class Linear(WaitingRows, PreparedWeights):
     def _check_change(self, state: Any) -> None:
         self._check_group(state)
         self._check_preparation(state)
-        weights, kept = (state.w, state.u) if isinstance(state, LINES) else (state.W, state.U)
+        weights, kept = (state.w, state.u) if isinstance(state, LINE_STATES) else (state.W, state.U)
         averaging, half_life = self._averaging(), self._half_life()
         if averaging and kept.shape[0] < weights.shape[0]:
             raise ValueError(
                 f"average={self.average!r} was set after learning began, and the iterates so far are gone. Call fit "
                 "to start over."
             )
-        if averaging and (half_life is None) != (state.scale[REST] == 1.0) and state.tally.rows[SEEN] > 0:
+        if averaging and (half_life is None) != (state.scale[SLIDING_REST] == 1.0) and state.tally.rows[SEEN] > 0:
             raise ValueError(
                 f"half_life={self.half_life!r} was set after learning began, and with average={self.average!r} the "
                 "mean of the iterates cannot follow. Set it back, or call fit to start over."
@@ -257,7 +256,7 @@ class Linear(WaitingRows, PreparedWeights):
         """The weights of these features (features, scores) and the intercepts, in the units of the state."""
         state, params = view.state, view.params
         kind = 1 if params.average else 0
-        if isinstance(state, LINES):
+        if isinstance(state, LINE_STATES):
             W, U, b = state.w[which, None], state.u[:, None], state.b
         elif isinstance(state, SEVERAL_STATES):
             kind, member = predicting(state, params)
@@ -265,7 +264,7 @@ class Linear(WaitingRows, PreparedWeights):
             W, U, b = state.W[which, columns], state.U[max(kind - 1, 0) :: lags, columns], state.b[:, columns]
         else:
             W, U, b = state.W[which], state.U, state.b
-        scale = state.scale[WEIGHTS]
+        scale = state.scale[WEIGHTS_SCALE]
         if not kind or state.tally.rows[SEEN] == 0:
             return W * scale, b[0] * scale
         share, stretch = terms_of(state, params, np.uint64(kind - 1))
@@ -322,7 +321,7 @@ class Linear(WaitingRows, PreparedWeights):
     def _iterates(self) -> list[tuple[bool, float | None]]:
         """The kinds of iterates that may predict: for each, whether it is a mean, and its half-life."""
         averaging, half_life = self._averaging(), self._half_life()
-        if averaging < CHOSEN:
+        if averaging < CHOSEN_MEAN:
             return [(averaging == PLAIN_MEAN, half_life)]
         sliding: list[tuple[bool, float | None]] = [(True, h) for h in HALF_LIVES]
         return [(False, None), (True, half_life), *(sliding if averaging == CHOSEN_SLIDING else [])]
@@ -330,7 +329,7 @@ class Linear(WaitingRows, PreparedWeights):
     def _predicting_iterate(self) -> tuple[bool, float | None]:
         model = self._attribute()
         self._prepare(model)
-        chosen = self._averaging() >= CHOSEN
+        chosen = self._averaging() >= CHOSEN_MEAN
         return self._iterates()[predicting(model.state, model.params)[0] if chosen else 0]
 
     def _predicting_member(self) -> tuple[Step | OwnStep, float]:
@@ -349,7 +348,7 @@ def called(mean: bool, half_life: float | None) -> str:
 
 def predicting(state: Grid | Bank, params: BankParams) -> tuple[int, int]:
     """The selected candidate: its kind of iterate, 0 for the last, and its member."""
-    if params.average < CHOSEN:
+    if params.average < CHOSEN_MEAN:
         return int(params.average), int(state.choice[0])
     kind, member = divmod(int(state.choice[0]), params.span)
     return kind, member

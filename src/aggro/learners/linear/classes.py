@@ -11,7 +11,7 @@ from aggro.learners.linear.bank import BANK, GRID, BankParams
 from aggro.learners.linear.base import Linear, group_rule
 from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
-from aggro.learners.linear.scaled import BANKS, GRIDS, LINES, plain_rule
+from aggro.learners.linear.scaled import BANKS, GRIDS, LINE_STATES, plain_rule
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.labels import NO_LABELS, plain_labels
 from aggro.learners.shared.model import Model
@@ -111,7 +111,7 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
                 "fit to start over."
             )
         bank: Any = rule.init(params, width, models)
-        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINES) else (state.W, state.U)
+        w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINE_STATES) else (state.W, state.U)
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
         half = 0.5 if params.problem == Problem.JOINT else 1.0
         # An average that is no longer asked for may be in the old state, and is not in the new one.

@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from aggro.engine.rule import Rule
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.linear.bank import GRID, BankParams
-from aggro.learners.linear.base import AVERAGE, LINEAR, POSITIVE, Linear, group_rule
+from aggro.learners.linear.base import AVERAGE, LINEAR_PARAMETERS, Linear, group_rule
 from aggro.learners.linear.classes import LinearClassifier
 from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.vector import LINE, LineParams
 from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.params import Choice, Constraint, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Regressor
 from aggro.learners.shared.weights import NumberWeights
 
@@ -150,7 +150,7 @@ class PAClassifier(LinearClassifier):
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        **LINEAR,
+        **LINEAR_PARAMETERS,
         "margin": POSITIVE,
         "multi_class": Choice(("ovr", "joint", "auto")),
         **COMMON,
@@ -305,7 +305,12 @@ class PARegressor(GivenWeights, Linear, NumberWeights, Regressor):
     6.0
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {**LINEAR, "epsilon": Number(0.0), **COMMON, "average": AVERAGE}
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        **LINEAR_PARAMETERS,
+        "epsilon": Number(0.0),
+        **COMMON,
+        "average": AVERAGE,
+    }
 
     def __init__(
         self,

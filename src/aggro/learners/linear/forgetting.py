@@ -36,14 +36,16 @@ from aggro.learners.shared.average import lag_share, late_share, late_terms
 
 # What ``average`` of the settings may be: the last iterate predicts, or the mean of all; or whichever does best of the
 # last and the mean weighted by t, or of these and the sliding means.
-LAST_ONE, PLAIN_MEAN, CHOSEN, CHOSEN_SLIDING = range(4)
+LAST_ONE, PLAIN_MEAN, CHOSEN_MEAN, CHOSEN_SLIDING = range(4)
 HALF_LIVES = (100.0, 1000.0)  # of half_life="auto"
 JUDGED = 1000.0  # rows after which a mistake counts half, where it is found out which iterate predicts
 
-WEIGHTS, MEAN, REST = range(3)  # σ of the weights, σ of the lag, ρ^T (1.0 as long as no mean slides)
-SMALL = 1e-100
-SHRUNK, LEFT = Numbers(0.0, 1.0, above=True), Numbers(0.0, 1.0)
-Scale = Annotated[np.ndarray, Each(SHRUNK, *(SHRUNK, LEFT) * (1 + len(HALF_LIVES)))]  # σ and ρ^T of each lag
+WEIGHTS_SCALE, MEAN_SCALE, SLIDING_REST = range(
+    3
+)  # σ of the weights, σ of the lag, ρ^T (1.0 as long as no mean slides)
+SMALLEST_SCALE = 1e-100
+SHRUNK, SHARE_LEFT = Numbers(0.0, 1.0, above=True), Numbers(0.0, 1.0)
+Scale = Annotated[np.ndarray, Each(SHRUNK, *(SHRUNK, SHARE_LEFT) * (1 + len(HALF_LIVES)))]  # σ and ρ^T of each lag
 u8 = np.uint64
 
 
@@ -54,7 +56,7 @@ def lags_kept(average: int) -> int:
 
 def kinds_judged(average: int) -> int:
     """How many iterates of each member compete: the one that predicts alone, or the last and the means."""
-    return 1 + lags_kept(average) if average >= CHOSEN else 1
+    return 1 + lags_kept(average) if average >= CHOSEN_MEAN else 1
 
 
 def new_scale(lags: int = 1) -> np.ndarray:
@@ -73,7 +75,7 @@ KEEPS = tuple(keep_of(half_life) for half_life in (np.inf, *HALF_LIVES))  # by t
 @inline
 def can_use_fast_path(state, params):
     """Whether weights do not fade, and the last iterate predicts."""
-    return params.keep == 1.0 and not params.average and state.scale[WEIGHTS] == 1.0
+    return params.keep == 1.0 and not params.average and state.scale[WEIGHTS_SCALE] == 1.0
 
 
 @exact_part
@@ -93,18 +95,18 @@ def age(state, params, weights, lag):
         return 1.0
     scale = state.scale
     if params.average:
-        scale[REST] *= params.keep
-        scale[MEAN] *= params.keep
-        if scale[MEAN] < SMALL:
-            shrink(lag, scale[MEAN])
-            shrink(state.b[1:], scale[MEAN])
-            scale[MEAN] = 1.0
+        scale[SLIDING_REST] *= params.keep
+        scale[MEAN_SCALE] *= params.keep
+        if scale[MEAN_SCALE] < SMALLEST_SCALE:
+            shrink(lag, scale[MEAN_SCALE])
+            shrink(state.b[1:], scale[MEAN_SCALE])
+            scale[MEAN_SCALE] = 1.0
         return 1.0
-    scale[WEIGHTS] *= params.keep
-    if scale[WEIGHTS] < SMALL:
-        shrink(weights, scale[WEIGHTS])
-        shrink(state.b[:1], scale[WEIGHTS])
-        scale[WEIGHTS] = 1.0
+    scale[WEIGHTS_SCALE] *= params.keep
+    if scale[WEIGHTS_SCALE] < SMALLEST_SCALE:
+        shrink(weights, scale[WEIGHTS_SCALE])
+        shrink(state.b[:1], scale[WEIGHTS_SCALE])
+        scale[WEIGHTS_SCALE] = 1.0
     return params.keep
 
 
@@ -112,16 +114,16 @@ def age(state, params, weights, lag):
 def mean_share(state, params):
     """The factor with which a move is added to the lag, after ``age``."""
     if params.keep == 1.0:
-        return lag_share(state) if params.average < CHOSEN else late_share(state)
-    return params.keep / state.scale[MEAN]
+        return lag_share(state) if params.average < CHOSEN_MEAN else late_share(state)
+    return params.keep / state.scale[MEAN_SCALE]
 
 
 @python_too
 def mean_terms(state, params):
     """(α, β) of the score of the mean, (f − αu)β, from the iterate's score f and the lag's score u."""
     if params.keep == 1.0:
-        return (1.0 / state.tally.rows[SEEN] if params.average < CHOSEN else late_terms(state)), 1.0
-    return state.scale[MEAN], 1.0 / (1.0 - state.scale[REST])
+        return (1.0 / state.tally.rows[SEEN] if params.average < CHOSEN_MEAN else late_terms(state)), 1.0
+    return state.scale[MEAN_SCALE], 1.0 / (1.0 - state.scale[SLIDING_REST])
 
 
 @inline
@@ -137,10 +139,10 @@ def as_mean(state, params, f, u):
 @inline
 def age_sliding(state, lag):
     """Let the mean of a lag after the first fade by one row. In ``U``, the lags of a feature follow one another."""
-    mean, rest, keep = u8(2) * lag + u8(MEAN), u8(2) * lag + u8(REST), KEEPS[lag]
+    mean, rest, keep = u8(2) * lag + u8(MEAN_SCALE), u8(2) * lag + u8(SLIDING_REST), KEEPS[lag]
     state.scale[rest] *= keep
     state.scale[mean] *= keep
-    if state.scale[mean] < SMALL:
+    if state.scale[mean] < SMALLEST_SCALE:
         shrink_lag(state, lag, state.scale[mean])
         state.scale[mean] = 1.0
 
@@ -158,7 +160,7 @@ def share_of(state, params, lag):
     """The factor with which a move is added to any lag: ``mean_share`` for the first."""
     if lag == u8(0):
         return mean_share(state, params)
-    return KEEPS[lag] / state.scale[u8(2) * lag + u8(MEAN)]
+    return KEEPS[lag] / state.scale[u8(2) * lag + u8(MEAN_SCALE)]
 
 
 @python_too
@@ -166,4 +168,4 @@ def terms_of(state, params, lag):
     """(α, β) of the score of any lag's mean, (f − αu)β: ``mean_terms`` for the first."""
     if lag == u8(0):
         return mean_terms(state, params)
-    return state.scale[u8(2) * lag + u8(MEAN)], 1.0 / (1.0 - state.scale[u8(2) * lag + u8(REST)])
+    return state.scale[u8(2) * lag + u8(MEAN_SCALE)], 1.0 / (1.0 - state.scale[u8(2) * lag + u8(SLIDING_REST)])

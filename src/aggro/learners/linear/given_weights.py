@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import copy_state
-from aggro.engine.scaling import MODE, ROWS, STANDARD, Scale
-from aggro.learners.linear.forgetting import MEAN, REST, WEIGHTS
-from aggro.learners.linear.scaled import LINES
+from aggro.engine.scaling import SCALE_MODE, SCALED_ROWS, STANDARD_MODE, Scale
+from aggro.learners.linear.forgetting import MEAN_SCALE, SLIDING_REST, WEIGHTS_SCALE
+from aggro.learners.linear.scaled import LINE_STATES
 from aggro.learners.shared.inside import parameters_of
 from aggro.learners.shared.model import Model
 from aggro.learners.shared.probabilities import raised
 from aggro.learners.shared.scaled import divisors, unit_of
 from aggro.learners.shared.weights import Weights
 
-ENDLESS = 1e200
+LARGEST_WEIGHT = 1e200
 
 
 def with_weights(state: Any, params: Any, weights: np.ndarray, intercepts: np.ndarray) -> Any:
     """A copy of a state whose weights (features, scores) and intercepts are these, in the units that users see."""
     state = copy_state(state)
     if hasattr(state, "scaling"):
-        if not state.scaling.facts[ROWS]:
-            state.scaling.facts[MODE] = Scale.NONE
+        if not state.scaling.facts[SCALED_ROWS]:
+            state.scaling.facts[SCALE_MODE] = Scale.NONE
             # Numbers to predict are as they come, too: as if endless many had come, with mean 0 and deviation 1.
-            state.scaling.target[:] = (ENDLESS, 0.0, ENDLESS)[: state.scaling.target.shape[0]]
+            state.scaling.target[:] = (LARGEST_WEIGHT, 0.0, LARGEST_WEIGHT)[: state.scaling.target.shape[0]]
         weights, intercepts = in_the_units_of(state.scaling, weights, intercepts)
     n, scores = weights.shape
-    if isinstance(state, LINES):
+    if isinstance(state, LINE_STATES):
         state.w[:n], state.b[0, 0] = weights[:, 0], intercepts[0]
         state.u[:] = 0.0
     else:
@@ -42,10 +42,12 @@ def with_weights(state: Any, params: Any, weights: np.ndarray, intercepts: np.nd
         state.b[0, : scores * params.span] = np.repeat(intercepts, params.span)
         state.U[:] = 0.0
     state.b[1:] = 0.0
-    state.scale[WEIGHTS] = 1.0
+    state.scale[WEIGHTS_SCALE] = 1.0
     # The means are as if all iterates so far had been these weights.
-    state.scale[MEAN::2] = 1.0
-    first = REST if params.average and params.keep != 1.0 else REST + 2  # the first lag may be that of a mean of all
+    state.scale[MEAN_SCALE::2] = 1.0
+    first = (
+        SLIDING_REST if params.average and params.keep != 1.0 else SLIDING_REST + 2
+    )  # the first lag may be that of a mean of all
     state.scale[first::2] = 0.0
     return state
 
@@ -58,8 +60,10 @@ def in_the_units_of(scaling: Any, weights: np.ndarray, intercepts: np.ndarray) -
     which = slice(0, weights.shape[0])
     _, divided = divisors(scaling, which)
     unknown = np.flatnonzero(np.isinf(divided) & weights.any(axis=1))
-    rows = float(scaling.facts[ROWS])
-    if int(scaling.facts[MODE]) == STANDARD or (rows <= 4.0 and int(scaling.facts[MODE]) == Scale.AUTO):
+    rows = float(scaling.facts[SCALED_ROWS])
+    if int(scaling.facts[SCALE_MODE]) == STANDARD_MODE or (
+        rows <= 4.0 and int(scaling.facts[SCALE_MODE]) == Scale.AUTO
+    ):
         seen_once = 1.0, 0.0, rows  # centred: a mean of 0 and a deviation of 1
     else:
         seen_once = 1.0, 1.0, 0.0  # divided alone: a value of 1

@@ -62,7 +62,7 @@ from aggro.engine.user_steps import OwnStep
 from aggro.learners.shared.features import frozen
 
 u8 = np.uint64
-CAP, RIDGE, FLOOR, EDGE, SHARE = (u8(row) for row in range(5))
+CAP_ROW, RIDGE_ROW, FLOOR_ROW, EDGE_ROW, SHARE_ROW = (u8(row) for row in range(5))
 NO_RIDGE = 1e-300
 
 
@@ -75,7 +75,7 @@ class Problem(IntEnum):
     JOINT = 3
 
 
-NUMBER, TWO_CLASSES, ONE_VS_REST, JOINT = (int(problem) for problem in Problem)
+NUMBER_PROBLEM, TWO_CLASSES, ONE_VS_REST, JOINT = (int(problem) for problem in Problem)
 
 
 def members_table(members: Sequence[tuple[Step | OwnStep, float]], edge: float, problem: Problem) -> np.ndarray:
@@ -103,7 +103,7 @@ def is_squared(members: Sequence[tuple[Step | OwnStep, float]], problem: Problem
 def tau(params, g, gap, q, s):
     """The step size τ of member g for a row, from its gap and q."""
     members = params.members
-    cap, floor = members[CAP, g] * s, members[FLOOR, g]
+    cap, floor = members[CAP_ROW, g] * s, members[FLOOR_ROW, g]
     if hasattr(params.step, "hinge"):
         if gap <= floor:
             return 0.0
@@ -112,7 +112,7 @@ def tau(params, g, gap, q, s):
     elif gap <= 0.0 and floor == 0.0:
         return 0.0
     else:
-        bend = q * members[SHARE, g] + members[RIDGE, g] / s
+        bend = q * members[SHARE_ROW, g] + members[RIDGE_ROW, g] / s
         return min(cap, max(floor, gap) / bend)
 
 
@@ -121,14 +121,14 @@ def member_moves(params, g, f, aim, s, q):
     """The signed steps of eight members, from g on, along the row; f are their scores."""
     members = params.members
     span = u8(members.shape[1])
-    cap = load(members, CAP * span + g) * spread(s)
-    own = spread(q) * load(members, SHARE * span + g)
-    bend = madd(load(members, RIDGE * span + g), spread(1.0 / s), own)
-    edge = load(members, EDGE * span + g)
-    if params.problem == NUMBER:
+    cap = load(members, CAP_ROW * span + g) * spread(s)
+    own = spread(q) * load(members, SHARE_ROW * span + g)
+    bend = madd(load(members, RIDGE_ROW * span + g), spread(1.0 / s), own)
+    edge = load(members, EDGE_ROW * span + g)
+    if params.problem == NUMBER_PROBLEM:
         residual = aim - f
         return signed(least(cap, most(spread(0.0), size(residual) - edge) / bend), residual)
-    return aim * least(cap, most(load(members, FLOOR * span + g), edge - aim * f) / bend)
+    return aim * least(cap, most(load(members, FLOOR_ROW * span + g), edge - aim * f) / bend)
 
 
 @inline
@@ -148,11 +148,11 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
     live, classes = u8(state.tally.rows[LIVE]), u8(state.W.shape[1]) // u8(params.span)
     for g in range(u8(0), span, u8(LANES)):
         best = runners_up(state, params, y, scores, g)
-        gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE * span + g))
-        own = spread(2.0 * q) * load(members, SHARE * span + g)
-        bend = madd(load(members, RIDGE * span + g), spread(1.0 / s), own)
-        step = most(load(members, FLOOR * span + g), gap) / bend
-        step = least(load(members, CAP * span + g) * spread(s), step)
+        gap = madd(best - load(scores, c * span + g), spread(left), load(members, EDGE_ROW * span + g))
+        own = spread(2.0 * q) * load(members, SHARE_ROW * span + g)
+        bend = madd(load(members, RIDGE_ROW * span + g), spread(1.0 / s), own)
+        step = most(load(members, FLOOR_ROW * span + g), gap) / bend
+        step = least(load(members, CAP_ROW * span + g) * spread(s), step)
         if live < u8(2):
             step = spread(0.0)
         rest = step  # until the first of the best runners_up has it
@@ -170,8 +170,8 @@ def joint_moves_of_eights(state, params, y, s, scores, left, q, moves):
 @inline
 def loss_of_eight(params, f, aim, g):
     """The losses of eight members' scores, from member g on, where each column has a problem of its own."""
-    if params.problem == NUMBER:
-        edge = load(params.members, EDGE * u8(params.span) + g) if params.squared else spread(params.edge)
+    if params.problem == NUMBER_PROBLEM:
+        edge = load(params.members, EDGE_ROW * u8(params.span) + g) if params.squared else spread(params.edge)
         loss = least(most(spread(0.0), size(aim - f) - edge), spread(HUGE))
         return least(loss * loss, spread(HUGE)) if params.squared else loss
     loss = (spread(params.edge) - aim * f) * (aim * aim)  # none for a class that was not seen yet
@@ -195,7 +195,7 @@ def suffer(state, params, y, s, scores, aims):
     span, columns = u8(params.span), u8(state.W.shape[1])
     suffered, wrong = state.suffered, u8(state.suffered.shape[1])  # losses first, then mistakes
     state.weight[0] = min(state.weight[0] * params.judged + s, HUGE)
-    new = params.problem != NUMBER and state.tally.classes[u8(np.int64(y))] == 0.0
+    new = params.problem != NUMBER_PROBLEM and state.tally.classes[u8(np.int64(y))] == 0.0
     # As the pass counts mistakes: the first row of a class is one, and none of the only class there is.
     judged = params.problem != TWO_CLASSES or (state.tally.classes[0] > 0.0 and state.tally.classes[1] > 0.0)
     first = u8(0)

@@ -31,12 +31,12 @@ import numpy as np
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline, part, python_too
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.limits import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rows import CSR, entry, is_allowed, norm, stored
 from aggro.engine.rule import LIVE, RULES, SEEN, Rule, Tally, eights, grown, grown_into, new_tally
-from aggro.learners.linear.forgetting import WEIGHTS, Scale, mean_terms, new_scale
-from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
-from aggro.learners.linear.minibatch_step import HELD, NEXT, SLIDING, group_room, group_step
+from aggro.learners.linear.forgetting import WEIGHTS_SCALE, Scale, mean_terms, new_scale
+from aggro.learners.linear.grid import JOINT, NUMBER_PROBLEM, ONE_VS_REST
+from aggro.learners.linear.minibatch_step import NEXT_ROW, ROWS_HELD, SLIDING_MEAN, group_room, group_step
 from aggro.learners.shared.margins import loss_of_joint, loss_of_number, loss_of_one_vs_rest, loss_of_two_classes
 
 u8 = np.uint64
@@ -46,7 +46,7 @@ u8 = np.uint64
 
 
 def held(state: Groups) -> int:
-    return int(state.group.facts[HELD])
+    return int(state.group.facts[ROWS_HELD])
 
 
 def size_of(state: Groups) -> int:
@@ -55,7 +55,7 @@ def size_of(state: Groups) -> int:
 
 def most_held(state: Groups) -> int:
     """The most rows that may wait: a window stays full, but a disjoint group is learned as soon as it is full."""
-    return size_of(state) if state.group.facts[SLIDING] else size_of(state) - 1
+    return size_of(state) if state.group.facts[SLIDING_MEAN] else size_of(state) - 1
 
 
 def first_place(state: Groups) -> int:
@@ -138,7 +138,7 @@ class GroupParams(NamedTuple):
     @property
     def to_number(self) -> bool:
         """Whether numbers are predicted."""
-        return self.problem == NUMBER
+        return self.problem == NUMBER_PROBLEM
 
 
 def init(params: GroupParams, width: int, models: int) -> Groups:
@@ -224,20 +224,20 @@ def scores(state, params, X, i, p, r, out):
 
 @inline
 def score(state, params, X, i, out):
-    return scores(state, params, X, i, state.scale[WEIGHTS], 0.0, out)
+    return scores(state, params, X, i, state.scale[WEIGHTS_SCALE], 0.0, out)
 
 
 @part
 def score_averaged(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
         share, stretch = mean_terms(state, params)
-        return scores(state, params, X, i, state.scale[WEIGHTS] * stretch, -share * stretch, out)
+        return scores(state, params, X, i, state.scale[WEIGHTS_SCALE] * stretch, -share * stretch, out)
     return score(state, params, X, i, out)
 
 
 @inline
 def loss_of(state, params, y, out):
-    if params.problem == NUMBER:
+    if params.problem == NUMBER_PROBLEM:
         return loss_of_number(params.edge, y, out[0])
     if params.problem == JOINT:
         return loss_of_joint(state, params.edge, y, out)
@@ -253,18 +253,18 @@ def loss_of(state, params, y, out):
 def keep(state, params, X, i, y, s, q):
     """Put a row into the group."""
     group = state.group
-    slot = u8(group.facts[NEXT])
+    slot = u8(group.facts[NEXT_ROW])
     count = u8(0)
     for t in range(*stored(X, i)):
         j, v = entry(X, i, t)
-        if v != 0.0 and q > TINY:  # else it is a row of zeros
+        if v != 0.0 and q > TINY_SCALE:  # else it is a row of zeros
             group.indices[slot, count] = j
             group.values[slot, count] = v
             count += u8(1)
     group.lengths[slot] = count
     group.targets[slot], group.weights[slot], group.units[slot] = y, s, 1.0
-    group.facts[HELD] = min(group.facts[HELD] + 1, params.size)
-    group.facts[NEXT] = (np.int64(slot) + 1) % params.size
+    group.facts[ROWS_HELD] = min(group.facts[ROWS_HELD] + 1, params.size)
+    group.facts[NEXT_ROW] = (np.int64(slot) + 1) % params.size
 
 
 @inline

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact, exact_part, inline, kernel, part, python_too
-from aggro.engine.limits import LONGEST
+from aggro.engine.limits import LONGEST_ROW_NORM
 from aggro.engine.rule import LIVE
-from aggro.learners.linear.forgetting import WEIGHTS, age, mean_share
-from aggro.learners.linear.grid import JOINT, NUMBER, ONE_VS_REST
+from aggro.learners.linear.forgetting import WEIGHTS_SCALE, age, mean_share
+from aggro.learners.linear.grid import JOINT, NUMBER_PROBLEM, ONE_VS_REST
 from aggro.learners.shared.margins import runner_up
 from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
-HELD, NEXT, SLIDING, JOINED = range(4)  # the facts of a group: see ``minibatch``
+ROWS_HELD, NEXT_ROW, SLIDING_MEAN, ROWS_JOINED = range(4)  # the facts of a group: see ``minibatch``
 u8 = np.uint64
 
 
@@ -44,9 +44,9 @@ def space_in(out, n, columns):
 @exact_part
 def tell_group(state, scores):
     """Write the scores of each row of the group: w·x̃_k for every vector."""
-    group, scale = state.group, state.scale[WEIGHTS]
+    group, scale = state.group, state.scale[WEIGHTS_SCALE]
     columns = u8(state.W.shape[1])
-    for k in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
         for c in range(columns):
             scores[k, c] = state.b[0, c]
         for t in range(u8(group.lengths[k])):
@@ -64,12 +64,12 @@ def move_group(state, params, moves):
     columns = u8(state.W.shape[1])
     moved = False
     share = mean_share(state, params) if state.U.shape[0] else 0.0
-    for k in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
         a = moves[k]
         still = True
         for c in range(columns):
-            a[c] /= state.scale[WEIGHTS]
-            if not abs(a[c]) < LONGEST:
+            a[c] /= state.scale[WEIGHTS_SCALE]
+            if not abs(a[c]) < LONGEST_ROW_NORM:
                 a[c] = 0.0
             still &= a[c] == 0.0
         if still or (group.lengths[k] == 0 and params.bias == 0.0):
@@ -92,21 +92,21 @@ def move_group(state, params, moves):
 @part
 def empty(group):
     """Remove all rows from the group, and clear what they had written."""
-    for k in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
         for t in range(u8(group.lengths[k])):
             group.indices[k, t] = 0
             group.values[k, t] = 0.0
         group.lengths[k] = 0
         group.targets[k] = group.weights[k] = group.units[k] = 0.0
-        for j in range(u8(group.facts[HELD])):
+        for j in range(u8(group.facts[ROWS_HELD])):
             group.gram[k, j] = 0.0
-    group.facts[HELD] = group.facts[NEXT] = 0
+    group.facts[ROWS_HELD] = group.facts[NEXT_ROW] = 0
 
 
 @part
 def products(group, slot):
     """Update the Gram matrix with the products of one row of the group with every row."""
-    for k in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
         p, r, total = u8(0), u8(0), 0.0
         while p < u8(group.lengths[slot]) and r < u8(group.lengths[k]):
             i, j = group.indices[slot, p], group.indices[k, r]
@@ -133,15 +133,15 @@ def split(state):
 def enter_products(state, params, posed):
     """Write the Gram matrix of the group into the problem, with the intercept's constant feature."""
     group = state.group
-    for k in range(u8(group.facts[HELD])):
-        for j in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
+        for j in range(u8(group.facts[ROWS_HELD])):
             posed.G[k, j] = group.gram[k, j] + params.bias
 
 
 @inline
 def ask_row(state, params, posed, k, r, size, sign):
     """State in the problem that row k of the group lacks r of its score."""
-    C, edge = params.C * state.group.weights[k], params.edge if params.problem == NUMBER else 0.0
+    C, edge = params.C * state.group.weights[k], params.edge if params.problem == NUMBER_PROBLEM else 0.0
     ask(posed, k, params.step, r, size, edge, sign, C)
 
 
@@ -149,8 +149,8 @@ def ask_row(state, params, posed, k, r, size, sign):
 def pose_one(state, params, space, column, alone):
     """Pose the problem of one vector: of a number, of two classes (``alone``), or of one class against the rest."""
     group = state.group
-    for k in range(u8(group.facts[HELD])):
-        aim, sign = wanted(params.problem == NUMBER, group.targets[k], params.edge, column, alone)
+    for k in range(u8(group.facts[ROWS_HELD])):
+        aim, sign = wanted(params.problem == NUMBER_PROBLEM, group.targets[k], params.edge, column, alone)
         f = space.scores[k, column]
         ask_row(state, params, space.posed, k, aim - f, abs(aim) + abs(f), sign)
 
@@ -168,7 +168,7 @@ def shared_vectors(targets, against, k, j):
 def pose_joint(state, params, space):
     """Pose the joint problem of all classes: each row's own class against its runner-up."""
     group, against, G = state.group, space.against, space.posed.G
-    n = u8(group.facts[HELD])
+    n = u8(group.facts[ROWS_HELD])
     for k in range(n):
         f = space.scores[k]
         c = np.int64(group.targets[k])
@@ -187,7 +187,7 @@ def pose_joint(state, params, space):
 def answer(state, params, space, column):
     """Convert the solution to moves: how far the vector goes along each row, or for joint classes each row's two."""
     group, beta, moves = state.group, space.posed.beta, space.moves
-    for k in range(u8(group.facts[HELD])):
+    for k in range(u8(group.facts[ROWS_HELD])):
         if params.problem != JOINT:
             moves[k, column] = beta[k]
         elif space.against[k] >= 0.0:
@@ -198,7 +198,7 @@ def answer(state, params, space, column):
 @part
 def learn_group(state, params, out):
     """Learn the rows of the group, however many there are; return whether the weights moved."""
-    n, columns = u8(state.group.facts[HELD]), u8(state.W.shape[1])
+    n, columns = u8(state.group.facts[ROWS_HELD]), u8(state.W.shape[1])
     space = space_in(out, n, columns)
     posed = space.posed
     tell_group(state, space.scores)
@@ -225,12 +225,12 @@ def group_step(state, params, out):
     """Learn the row that was put into its group last, or let it wait; return 1 if the weights moved."""
     group = state.group
     if not params.flushing:
-        slot = u8((group.facts[NEXT] + params.size - 1) % params.size)
+        slot = u8((group.facts[NEXT_ROW] + params.size - 1) % params.size)
         age(state, params, state.W, state.U)
         if params.problem == ONE_VS_REST and group.targets[slot] == 2.0 and state.tally.classes[2] == 0.0:
             split(state)
         products(group, slot)
-        if not params.sliding and group.facts[HELD] < params.size:
+        if not params.sliding and group.facts[ROWS_HELD] < params.size:
             return 0
     moved = learn_group(state, params, out)
     if not params.sliding:

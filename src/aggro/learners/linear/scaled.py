@@ -13,10 +13,10 @@ from aggro.learners.shared.scaled import scaled
 SCALED_LINE, SCALED_GRID, SCALED_BANK = (scaled(rule, __name__) for rule in (LINE, GRID, BANK))
 ScaledLine, ScaledGrid, ScaledBank = SCALED_LINE.state, SCALED_GRID.state, SCALED_BANK.state
 
-LINES: tuple[Any, ...] = (Line, ScaledLine, MappedLine)
+LINE_STATES: tuple[Any, ...] = (Line, ScaledLine, MappedLine)
 GRIDS: tuple[Any, ...] = (Grid, ScaledGrid, MappedGrid)
 BANKS: tuple[Any, ...] = (Bank, ScaledBank, MappedBank)
-KINDS = (
+SCALED_KINDS = (
     (LINE, SCALED_LINE, MAPPED_LINE),
     (GRID, SCALED_GRID, MAPPED_GRID),
     (BANK, SCALED_BANK, MAPPED_BANK),
@@ -25,7 +25,7 @@ KINDS = (
 
 def scaled_rule(rule: Rule) -> Rule:
     """The version of a plain rule that learns from scaled rows."""
-    for plain, of_scaled, _ in KINDS:
+    for plain, of_scaled, _ in SCALED_KINDS:
         if rule is plain:
             return of_scaled
     from aggro.learners.linear.scaled_minibatch import SCALED_GROUPS  # with the solver of mini-batches
@@ -35,9 +35,9 @@ def scaled_rule(rule: Rule) -> Rule:
 
 def mapped_rule(rule: Rule) -> Rule:
     """The version of a plain rule that learns from mapped rows."""
-    return next(of_mapped for plain, _, of_mapped in KINDS if rule is plain)
+    return next(of_mapped for plain, _, of_mapped in SCALED_KINDS if rule is plain)
 
 
 def plain_rule(rule: Rule) -> Rule:
     """The plain rule behind a scaled or mapped version; any other rule is returned unchanged."""
-    return next((plain for plain, *others in KINDS if any(rule is other for other in others)), rule)
+    return next((plain for plain, *others in SCALED_KINDS if any(rule is other for other in others)), rule)

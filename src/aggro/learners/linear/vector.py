@@ -26,11 +26,19 @@ import numpy as np
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import inline
-from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import add, dot_norm, is_allowed
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, step_size
-from aggro.learners.linear.forgetting import WEIGHTS, Scale, age, as_mean, can_use_fast_path, mean_share, new_scale
+from aggro.learners.linear.forgetting import (
+    WEIGHTS_SCALE,
+    Scale,
+    age,
+    as_mean,
+    can_use_fast_path,
+    mean_share,
+    new_scale,
+)
 from aggro.learners.shared.margins import loss_of_one_score
 
 
@@ -80,13 +88,13 @@ def fast_score(state, params, X, i, out):
     f += state.b[0, 0]
     q += params.bias
     out[0] = f
-    return q if TINY < q < LARGEST_SQUARE and abs(f) < HUGE else np.nan
+    return q if TINY_SCALE < q < LARGEST_SQUARE and abs(f) < HUGE else np.nan
 
 
 @inline
 def score(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
-    f = (f + state.b[0, 0]) * state.scale[WEIGHTS]
+    f = (f + state.b[0, 0]) * state.scale[WEIGHTS_SCALE]
     q += params.bias
     out[0] = f
     return q if abs(f) < HUGE and is_allowed(X, i, q) else np.nan
@@ -125,7 +133,7 @@ def fast_update(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, out[0], q)
     if a == 0.0:
         return 0
-    if not abs(a) < LONGEST:
+    if not abs(a) < LONGEST_ROW_NORM:
         return -1
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
@@ -135,10 +143,10 @@ def fast_update(state, params, X, i, y, s, out, q):
 @inline
 def update(state, params, X, i, y, s, out, q):
     f = out[0] * age(state, params, state.w, state.u)
-    if not q > TINY:  # a row of zeros
+    if not q > TINY_SCALE:  # a row of zeros
         return False
-    a = coefficient(params, y, s, f, q) / state.scale[WEIGHTS]
-    if a == 0.0 or not abs(a) < LONGEST:
+    a = coefficient(params, y, s, f, q) / state.scale[WEIGHTS_SCALE]
+    if a == 0.0 or not abs(a) < LONGEST_ROW_NORM:
         return False
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias

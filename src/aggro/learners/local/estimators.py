@@ -13,30 +13,29 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
-from aggro.learners.local.rule import LOCAL, MEASURED, USED, Local, LocalParams, code_addresses
+from aggro.learners.local.rule import LOCAL_RULE, PLACES_USED, ROWS_MEASURED, Local, LocalParams, code_addresses
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.dense_row import standardised
 from aggro.learners.shared.formula import Formula, Linear, Places, standardised_by
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
-STEPS = {"pa": Step.PA, "pa1": Step.PA1, "pa2": Step.PA2}
-POSITIVE = Number(0.0, open_low=True)
+LOCAL_STEPS = {"pa": Step.PA, "pa1": Step.PA1, "pa2": Step.PA2}
 BOTH: dict[str, Constraint] = {
     "n_prototypes": Number(1, 2**16, integer=True),
     "C": POSITIVE,
-    "step": Choice(tuple(STEPS)),
+    "step": Choice(tuple(LOCAL_STEPS)),
     **COMMON,
     "normalize": Flag(),
     "scale": Either((Choice(("standard",)), Flag(), NONE)),
     "class_weight": CLASS_WEIGHT,
     "calibration": CALIBRATION,
 }
-FEW = 2**18  # distances in features, in less time than a copy takes
-LEAST = 1e-6  # of λ: below, the local hyperplanes would not move
-SETTLED = 256  # rows, or four for each prototype: by then the prototypes are near where they stay
+CHEAP_DISTANCES = 2**18  # distances in features, in less time than a copy takes
+LEAST_LAMBDA = 1e-6  # of λ: below, the local hyperplanes would not move
+PROTOTYPE_ROWS = 256  # rows, or four for each prototype: by then the prototypes are near where they stay
 
 
 class Prototypes(Classifier):
@@ -68,12 +67,12 @@ class Prototypes(Classifier):
         raise NotImplementedError
 
     def _rule_for(self, classes: int) -> Rule:
-        return LOCAL
+        return LOCAL_RULE
 
     def _params_for(self, rule: Rule) -> LocalParams:
         return LocalParams(
             places=int(self.n_prototypes),
-            step=int(STEPS[self.step]),
+            step=int(LOCAL_STEPS[self.step]),
             C=float(self.C),
             share=self._common(),
             bias=float(self.fit_intercept),
@@ -89,7 +88,7 @@ class Prototypes(Classifier):
 
     def _common_start(self) -> int:
         """A place means the same in all copies only if its prototype was there before."""
-        return max(SETTLED, 4 * int(self.n_prototypes))
+        return max(PROTOTYPE_ROWS, 4 * int(self.n_prototypes))
 
     def _check_change(self, state: Local) -> None:
         if state.P.shape[0] != self.n_prototypes:
@@ -108,32 +107,32 @@ class Prototypes(Classifier):
             )
 
     def _learns_at_once(self, state: Local, n: int) -> bool:
-        return n * state.P.size < FEW
+        return n * state.P.size < CHEAP_DISTANCES
 
     @property
     def prototypes_(self) -> np.ndarray:
         """The prototypes in use."""
         with self._attribute().reading() as view:
-            return view.state.P[: int(view.state.marks[USED]), 1 : 1 + view.n_features].copy()  # type: ignore[no-any-return]
+            return view.state.P[: int(view.state.marks[PLACES_USED]), 1 : 1 + view.n_features].copy()  # type: ignore[no-any-return]
 
     def _formula(self, view: View) -> Formula:
         state, params, n = view.state, view.params, view.n_features
-        used, rows = int(state.marks[USED]), int(state.tally.rows[SEEN])
+        used, rows = int(state.marks[PLACES_USED]), int(state.tally.rows[SEEN])
         V = state.V - state.U / rows if params.average and rows else state.V
         planes = (V[:1] + V[1 : 1 + used])[:, :, 0 if params.bias else 1 : 1 + n].transpose(0, 2, 1)
-        scaled = standardised_by(state.moments, int(state.marks[MEASURED]), n) if state.moments.shape[1] else None
+        scaled = standardised_by(state.moments, int(state.marks[ROWS_MEASURED]), n) if state.moments.shape[1] else None
         places = Places(scaled, float(params.bias), bool(params.normal), state.P[:used, 1 : 1 + n].copy(), planes)
         return places, Linear(np.eye(planes.shape[2]), np.zeros(planes.shape[2]))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By the hyperplane of the row's place; what the row lacks is in the intercept."""
         state, params = view.state, view.params
-        D, used, rows = state.V.shape[2], int(state.marks[USED]), int(state.tally.rows[SEEN])
+        D, used, rows = state.V.shape[2], int(state.marks[PLACES_USED]), int(state.tally.rows[SEEN])
         width = state.moments.shape[1] or D - 1
         raw, z, inverse = np.zeros(D), np.zeros(D), np.zeros(D)
         raw[1 + indices] = values
         z[1 : 1 + width], inverse[1 : 1 + width] = standardised(
-            state.moments, int(state.marks[MEASURED]), raw[1 : 1 + width]
+            state.moments, int(state.marks[ROWS_MEASURED]), raw[1 : 1 + width]
         )
         z[0] = params.bias
         norm = np.linalg.norm(z)
@@ -229,7 +228,7 @@ class LOLClassifier(Prototypes):
     [1, -1, 1, -1]
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"lam": Number(LEAST), **BOTH}
+    _constraints: ClassVar[dict[str, Constraint]] = {"lam": Number(LEAST_LAMBDA), **BOTH}
 
     def __init__(
         self,

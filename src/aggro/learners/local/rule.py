@@ -40,7 +40,7 @@ from aggro.engine.jit.compile import exact_part, inline, kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
-from aggro.engine.limits import FAR, HUGE, TINY
+from aggro.engine.limits import FAR_VALUE, HUGE, TINY_SCALE
 from aggro.engine.rows import cut
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.engine.steps import step_size
@@ -48,11 +48,13 @@ from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.dense_row import CUT, MOMENTS, SUMMED, count_row, standardise, write_down
 from aggro.learners.shared.margins import is_mistaken, runner_up
 
-USED, MEASURED = (np.uint64(k) for k in range(2))
-NEAREST, SQUARES, FRESH = (np.uint64(k) for k in range(3))  # facts of a row: its place, ‖x‖², 1 if it begins a place
+PLACES_USED, ROWS_MEASURED = (np.uint64(k) for k in range(2))
+NEAREST_PLACE, ROW_SQUARES, BEGINS_PLACE = (
+    np.uint64(k) for k in range(3)
+)  # facts of a row: its place, ‖x‖², 1 if it begins a place
 
 u8 = np.uint64
-ONE = u8(1)
+LOCAL_ONE = u8(1)
 
 
 def most_used(state: Local) -> int:
@@ -62,7 +64,7 @@ def most_used(state: Local) -> int:
 
 def are_counts(counts: np.ndarray, state: Local) -> str:
     """Rows that drew each prototype: those in use have one at least."""
-    used = int(state.marks[USED])
+    used = int(state.marks[PLACES_USED])
     good = (counts[:used] >= 1.0).all() and not counts[used:].any() and counts.sum() <= seen(state)
     return "" if good else "does not count the rows of the prototypes in use"
 
@@ -172,16 +174,16 @@ def prepare(state, params, work):
     known = state.moments.shape[1] if state.moments.shape[1] else width - 1
     work.z[:] = 0.0
     work.inverse[:] = 0.0
-    measured = np.float64(state.marks[MEASURED])
+    measured = np.float64(state.marks[ROWS_MEASURED])
     standardise(state.moments, measured, work.raw[1 : 1 + known], work.z[1 : 1 + known], work.inverse[1 : 1 + known])
     work.z[0] = params.bias
     q = squares_of(work.z)
-    if params.normal and TINY < q < HUGE:
+    if params.normal and TINY_SCALE < q < HUGE:
         share = 1.0 / np.sqrt(q)
         for j in range(u8(width)):
             work.z[j] *= share
         q = 1.0
-    work.facts[SQUARES] = q
+    work.facts[ROW_SQUARES] = q
 
 
 @exact_part
@@ -198,14 +200,14 @@ def distance(state, work, k):
 @exact_part
 def find_place(state, work):
     """The nearest prototype, -1 if there is none; and whether the row is to be a new one."""
-    used = state.marks[USED]
+    used = state.marks[PLACES_USED]
     best, nearest = np.inf, np.int64(0 if used > 0 else -1)
     for k in range(used):
         d = distance(state, work, u8(k))
         if d < best:
             best, nearest = d, np.int64(k)
-    work.facts[NEAREST] = np.float64(nearest)
-    work.facts[FRESH] = 1.0 if used < state.P.shape[0] and best > 0.0 else 0.0
+    work.facts[NEAREST_PLACE] = np.float64(nearest)
+    work.facts[BEGINS_PLACE] = 1.0 if used < state.P.shape[0] and best > 0.0 else 0.0
 
 
 @exact_part
@@ -232,7 +234,7 @@ def score_written(state, params, out):
     work = work_of(state, out)
     prepare(state, params, work)
     find_place(state, work)
-    place, rows = np.int64(work.facts[NEAREST]), state.tally.rows[SEEN]
+    place, rows = np.int64(work.facts[NEAREST_PLACE]), state.tally.rows[SEEN]
     for c in range(u8(state.V.shape[1])):
         f = score_class(state.V, place, c, work.z)
         work.own[c] = work.scores[c] = cut(f)
@@ -253,7 +255,7 @@ def score(state, params, X, i, out):
     D = u8(state.V.shape[2])
     start = u8(2 * state.V.shape[1] + 3)
     out[start] = 0.0
-    q = write_down(X, i, out, start + ONE, D - ONE)
+    q = write_down(X, i, out, start + LOCAL_ONE, D - LOCAL_ONE)
     if q == q:
         jump(params.score_at, np.int64(0), (state, params, out))
     return q
@@ -273,10 +275,10 @@ def loss_of(state, params, y, out):
 @exact_part
 def draw(state, work):
     """Let the row draw its prototype, or begin one; the place that it belongs to."""
-    place, P = np.int64(work.facts[NEAREST]), state.P
-    if work.facts[FRESH] > 0.0:
-        new = state.marks[USED]
-        state.marks[USED] += 1
+    place, P = np.int64(work.facts[NEAREST_PLACE]), state.P
+    if work.facts[BEGINS_PLACE] > 0.0:
+        new = state.marks[PLACES_USED]
+        state.marks[PLACES_USED] += 1
         if place >= 0:
             copy_place(state.V, u8(place + 1), u8(new + 1))
             if state.U.shape[0]:
@@ -301,7 +303,7 @@ def move(state, m, c, a, z, lag):
     """V_{m,c} ← V_{m,c} + a z, cut at ±FAR."""
     for j in range(u8(z.shape[0])):
         before = state.V[m, c, j]
-        after = min(max(before + a * z[j], -FAR), FAR)
+        after = min(max(before + a * z[j], -FAR_VALUE), FAR_VALUE)
         state.V[m, c, j] = after
         if state.U.shape[0]:
             state.U[m, c, j] += lag * (after - before)
@@ -312,23 +314,23 @@ def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there; whether a hyperplane moved."""
     work = work_of(state, out)
     if params.scale:
-        again = count_row(state.moments, np.float64(state.marks[MEASURED]), work.raw[1:])
-        state.marks[MEASURED] += 1
+        again = count_row(state.moments, np.float64(state.marks[ROWS_MEASURED]), work.raw[1:])
+        state.marks[ROWS_MEASURED] += 1
         if again:
             jump(params.score_at, np.int64(0), (state, params, out))
     k = draw(state, work)
     c = np.int64(y)
     r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own)
     loss = 1.0 - (work.own[u8(c)] - work.own[u8(r)])
-    q = work.facts[SQUARES] * (1.0 + params.share)
-    if not loss > 0.0 or not TINY < q < HUGE:
+    q = work.facts[ROW_SQUARES] * (1.0 + params.share)
+    if not loss > 0.0 or not TINY_SCALE < q < HUGE:
         return False
     tau = step_size(params.step, loss, q, params.C * s, 1.0)
     if not 0.0 < tau < HUGE:
         return False
     lag = lag_share(state)
-    move(state, k + ONE, u8(c), 0.5 * tau, work.z, lag)
-    move(state, k + ONE, u8(r), -0.5 * tau, work.z, lag)
+    move(state, k + LOCAL_ONE, u8(c), 0.5 * tau, work.z, lag)
+    move(state, k + LOCAL_ONE, u8(r), -0.5 * tau, work.z, lag)
     if params.share > 0.0:
         move(state, u8(0), u8(c), 0.5 * params.share * tau, work.z, lag)
         move(state, u8(0), u8(r), -0.5 * params.share * tau, work.z, lag)
@@ -354,7 +356,7 @@ def code_addresses() -> dict[str, int]:
     return {"score_at": address_of(score_row, *given), "learn_at": address_of(learn_row, *given, 0.0, 0.0)}
 
 
-LOCAL = Rule(
+LOCAL_RULE = Rule(
     state=Local,
     init=init,
     grow=grow,

@@ -1,7 +1,7 @@
 """Many rows at a time through a max-out learner whose pieces are many numbers.
 
 The pieces of a row are U·x + Σ_s (x_s·x) a_s, with the moves a_s that wait (see ``learners.maxout.scores``), and U
-stays as it is until they are written. So U·x of the next ``MOST_WAITING`` rows is one product of matrices, for which U
+stays as it is until they are written. So U·x of the next ``PENDING_MOVES`` rows is one product of matrices, for which U
 is read once and not sixteen times; then the rows are learned in turn, as ever. Each sum is taken in the order of the
 row, as for one row alone, so the model is the same to the bit. If moves are written, the rows that are left are looked
 at again; if a feature appears, the next few go the usual way.
@@ -14,7 +14,7 @@ import numpy as np
 from aggro.engine.jit.compile import kernel, part
 from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.passes import run
-from aggro.learners.maxout.row import EPOCH, MEASURED, MOST_WAITING, WAITING, add_to_moments, prepare
+from aggro.learners.maxout.row import NORM_MEASURED, PASS_NUMBER, PENDING_MOVES, WAITING, add_to_moments, prepare
 
 u8 = np.uint64
 
@@ -64,7 +64,7 @@ def look_ahead(state, params, X, start, stop):
                 places[count] = np.float64(j + u8(1))
                 values[count] = v
                 count += u8(1)
-        measured = state.marks[MEASURED] + np.int64(r)
+        measured = state.marks[NORM_MEASURED] + np.int64(r)
         count = prepare(params, ahead.moments, measured, ahead.raw, places, values, count)
         ahead.counts[r] = count
         if count == u8(ahead.dense.shape[1]):  # every entry is there, the constant last
@@ -79,7 +79,7 @@ def look_ahead(state, params, X, start, stop):
     rows_times(state.U, ahead.dense, u8(stop - start), ahead.tile, ahead.products[0])
     if params.average:
         rows_times(state.lag, ahead.dense, u8(stop - start), ahead.tile, ahead.products[1])
-    ahead.valid[0], ahead.valid[1] = state.marks[EPOCH], start
+    ahead.valid[0], ahead.valid[1] = state.marks[PASS_NUMBER], start
 
 
 @kernel
@@ -92,13 +92,13 @@ def run_ahead(state, params, X, y, s, order, costs, averaged, observer):
     n, marks, valid = np.int64(X.shape[0]), state.marks, params.ahead.valid
     start = found = np.int64(0)
     while start < n:
-        if start == found or valid[0] != marks[EPOCH]:
-            found = min(start + MOST_WAITING, n)
+        if start == found or valid[0] != marks[PASS_NUMBER]:
+            found = min(start + PENDING_MOVES, n)
             if s.shape[0] == 0 or (s[start:found] > 0.0).all():  # rows of weight 0 are not there at all
                 look_ahead(state, params, X, start, found)
             else:
                 valid[0] = -1
-        stop = found if valid[0] < 0 else min(start + MOST_WAITING - marks[WAITING], found)
+        stop = found if valid[0] < 0 else min(start + PENDING_MOVES - marks[WAITING], found)
         bad = run(state, params, X, y, s, order, start, stop, costs, averaged, observer)
         if bad >= 0:
             return bad

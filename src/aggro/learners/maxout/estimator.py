@@ -20,9 +20,17 @@ from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
 from aggro.learners.maxout.block import run_ahead
-from aggro.learners.maxout.row import CHOSEN, MEASURED, MOST_WAITING, RARE_BY_RMS, RMS, STANDARD, UNITS
+from aggro.learners.maxout.row import (
+    BY_RMS,
+    BY_STANDARD,
+    CHOSEN_AVERAGE,
+    MAXOUT_UNITS,
+    NORM_MEASURED,
+    PENDING_MOVES,
+    RARE_BY_RMS,
+)
 from aggro.learners.maxout.rule import (
-    MAXOUT,
+    MAXOUT_RULE,
     Maxout,
     MaxoutParams,
     code_addresses,
@@ -30,7 +38,7 @@ from aggro.learners.maxout.rule import (
     piece_mean,
     room_ahead,
 )
-from aggro.learners.maxout.updates import AUTO, NEVER
+from aggro.learners.maxout.updates import AUTO_HALF_LIFE, NEVER_FORGET
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.dense_row import inverse_deviations
 from aggro.learners.shared.features import frozen
@@ -42,11 +50,11 @@ from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.row_blocks import as_matrix, taken
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 
-MANY = 2**12  # numbers in the pieces, from which on rows are projected together
-FEW = 4  # rows, for which that is not worth it
-AT_ONCE = 1024  # rows that are made dense at a time
+PROJECTED_TOGETHER = 2**12  # numbers in the pieces, from which on rows are projected together
+FEW_PROJECTED = 4  # rows, for which that is not worth it
+DENSE_ROWS = 1024  # rows that are made dense at a time
 COMMON_START = 1000  # rows
-SCALES = {None: 0, False: 0, True: STANDARD, "standard": STANDARD, "rms": RMS, "auto": RARE_BY_RMS}
+MAXOUT_SCALES = {None: 0, False: 0, True: BY_STANDARD, "standard": BY_STANDARD, "rms": BY_RMS, "auto": RARE_BY_RMS}
 
 
 class PAMOClassifier(Classifier):
@@ -231,7 +239,7 @@ class PAMOClassifier(Classifier):
         self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
-        return MAXOUT
+        return MAXOUT_RULE
 
     def _params_for(self, rule: Rule) -> MaxoutParams:
         return MaxoutParams(
@@ -243,10 +251,14 @@ class PAMOClassifier(Classifier):
             epsilon=float(self.epsilon),
             always=int(self.always),
             nearest=int(self.select == "nearest"),
-            scale=SCALES[self.scale],
+            scale=MAXOUT_SCALES[self.scale],
             bias=float(self.fit_intercept),
-            average=CHOSEN if self.average == "auto" else int(self.average),
-            half_life=NEVER if self.half_life is None else AUTO if self.half_life == "auto" else float(self.half_life),
+            average=CHOSEN_AVERAGE if self.average == "auto" else int(self.average),
+            half_life=NEVER_FORGET
+            if self.half_life is None
+            else AUTO_HALF_LIFE
+            if self.half_life == "auto"
+            else float(self.half_life),
             seed=0,
             score_at=0,
             learn_at=0,
@@ -257,7 +269,7 @@ class PAMOClassifier(Classifier):
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), **code_addresses())
 
     def _check_change(self, state: Maxout) -> None:
-        units, pieces = int(state.marks[UNITS]), state.U.shape[1] // state.W.shape[1]
+        units, pieces = int(state.marks[MAXOUT_UNITS]), state.U.shape[1] // state.W.shape[1]
         if (units, pieces) != (self.n_units, self.n_pieces):
             raise ValueError(
                 f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with "
@@ -275,7 +287,7 @@ class PAMOClassifier(Classifier):
                 f"{name}={value!r} was set after learning began, and recent mistakes are gone. Call fit to start over."
             )
         kept = state.moments.shape[0] if state.moments.shape[1] else 0
-        if kept != moments_of(SCALES[self.scale]):
+        if kept != moments_of(MAXOUT_SCALES[self.scale]):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began, and the pieces have learned the other kind of "
                 "rows. Set it back, or call fit to start over."
@@ -290,7 +302,7 @@ class PAMOClassifier(Classifier):
             )
 
     def _learns_at_once(self, state: Maxout, n: int) -> bool:
-        return n <= AT_ONCE
+        return n <= DENSE_ROWS
 
     def _common_start(self) -> int:
         """What unit i stands for is settled by the first rows; only units that stand for the same can be averaged."""
@@ -302,13 +314,13 @@ class PAMOClassifier(Classifier):
         """Where the pieces are many numbers, the next rows are projected together."""
         X, y, s, order, start, stop, *flags = rest
         sparse = isinstance(X, CSR) and not self.scale
-        if learn_rows is not run or state.U.size < MANY or stop - start < FEW or sparse:
+        if learn_rows is not run or state.U.size < PROJECTED_TOGETHER or stop - start < FEW_PROJECTED or sparse:
             return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
         width, columns = state.order.shape[0], state.U.shape[1]
-        ahead = room_ahead(MOST_WAITING, 1 + bool(self.average), columns, width, state.moments.shape)
+        ahead = room_ahead(PENDING_MOVES, 1 + bool(self.average), columns, width, state.moments.shape)
         params = params._replace(ahead=ahead)
-        for first in range(start, stop, AT_ONCE):
-            last = min(first + AT_ONCE, stop)
+        for first in range(start, stop, DENSE_ROWS):
+            last = min(first + DENSE_ROWS, stop)
             rows = taken(X, order, first, last)
             if isinstance(rows, CSR):
                 rows = frozen(as_matrix(rows, rows.n_cols, sparse=False))
@@ -378,7 +390,7 @@ class PAMOClassifier(Classifier):
             raise AttributeError("With scale=False, means and deviations are not counted")
         with model.reading() as view:
             moments = view.state.moments[:, : view.n_features]
-            return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[MEASURED]), 1))
+            return moments[0].copy(), np.sqrt(moments[1] / max(int(view.state.marks[NORM_MEASURED]), 1))
 
     def _formula(self, view: View) -> Formula:
         n = view.n_features
@@ -408,18 +420,22 @@ class PAMOClassifier(Classifier):
 def predicting(view: View) -> tuple[np.ndarray, np.ndarray]:
     """The pieces (entries, pieces, units) and weights (classes, units) of the model that predicts."""
     state = view.state
-    H, units = state.W.shape[1], int(state.marks[UNITS])
+    H, units = state.W.shape[1], int(state.marks[MAXOUT_UNITS])
     U, W = piece_mean(state, view.params.average)
     return U.reshape(U.shape[0], -1, H)[:, :, :units], W[:, :units]
 
 
 def scaled_by_moments(view: View, n: int) -> Scaled:
     """How the first n features are scaled."""
-    moments, scale, rows = view.state.moments[:, :n], int(view.params.scale), max(int(view.state.marks[MEASURED]), 1)
-    if scale == STANDARD:
+    moments, scale, rows = (
+        view.state.moments[:, :n],
+        int(view.params.scale),
+        max(int(view.state.marks[NORM_MEASURED]), 1),
+    )
+    if scale == BY_STANDARD:
         return Scaled(moments[0].copy(), inverse_deviations(moments, rows))
     means, squares, had = moments
-    divided = np.full(n, True) if scale == RMS else 4.0 * had < rows
+    divided = np.full(n, True) if scale == BY_RMS else 4.0 * had < rows
     square = np.where(divided, (squares + rows * means * means) / np.maximum(had, 1.0), squares / rows)
     factors = inverse_deviations(np.vstack([means, square]), 1)
     return Scaled(np.where(divided, 0.0, means), factors, divided & (had == 0.0))

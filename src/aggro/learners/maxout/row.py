@@ -7,7 +7,7 @@ Scaling. A feature's mean and the sum of squared deviations from it run along (W
 absent features are zeros. A row is scored by the moments before it, then counted, then learned, as ``engine.scaling``
 has it: along the numbers it was scored with, or scored anew with itself counted where the moments before could not
 carry it. A feature that has not varied counts as 0. Two other ways count how many of a feature's values were not 0, and
-divide values by the root of the mean square of those (``RMS``), so that zeros stay zeros; or do so with the features
+divide values by the root of the mean square of those (``BY_RMS``), so that zeros stay zeros; or do so with the features
 that fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto"). There a feature never seen is ±1.
 """
 
@@ -20,17 +20,21 @@ import numpy as np
 from aggro.engine.jit.compile import exact, exact_part, inline, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
-from aggro.engine.limits import FAR
-from aggro.engine.scaling import FEW, STILL, farthest
+from aggro.engine.limits import FAR_VALUE
+from aggro.engine.scaling import NO_VARIANCE, PRIOR_ROWS, farthest
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
-UNITS, MET, MEASURED, FROM, SINCE, WAITING, EPOCH = range(7)
+MAXOUT_UNITS, COLUMNS_MET, NORM_MEASURED, FROM, ROWS_SINCE_MEAN, WAITING, PASS_NUMBER = range(7)
 # In ``window``: recent mistakes of the last iterate and of the mean; at which number of rows the next mark is.
-OF_LAST, OF_MEAN, NEXT = range(3)
-ALWAYS, CHOSEN = 1, 2  # ``average``: the mean predicts, or what has made fewer mistakes recently
-MOST_WAITING = 16  # moves, two vectors of eight
-STANDARD, RMS, RARE_BY_RMS = 1, 2, 3  # ``scale``; 0 leaves rows as they are
-SMALL, LARGE, LEAST = 1e-200, 1e200, 1e-305  # squared norms between the first two are right; no row has a lesser entry
+OF_LAST, OF_MEAN, NEXT_SCORE = range(3)
+ALWAYS_AVERAGE, CHOSEN_AVERAGE = 1, 2  # ``average``: the mean predicts, or what has made fewer mistakes recently
+PENDING_MOVES = 16  # moves, two vectors of eight
+BY_STANDARD, BY_RMS, RARE_BY_RMS = 1, 2, 3  # ``scale``; 0 leaves rows as they are
+SMALLEST_NORM, LARGEST_NORM, LEAST_ENTRY = (
+    1e-200,
+    1e200,
+    1e-305,
+)  # squared norms between the first two are right; no row has a lesser entry
 
 u8 = np.uint64
 
@@ -59,7 +63,7 @@ class Work(NamedTuple):
 def workspace_size(state):
     """How many numbers the work space has."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
-    return 3 * classes + 2 * H + 2 * columns + (entries - 1) + 2 * entries + 1 + MOST_WAITING
+    return 3 * classes + 2 * H + 2 * columns + (entries - 1) + 2 * entries + 1 + PENDING_MOVES
 
 
 @python_too
@@ -83,9 +87,9 @@ def work_of(state, out):
 @python_too
 def mean_predicts(state, average):
     """Whether the mean of the iterates predicts, and not the last of them."""
-    if average == CHOSEN:
+    if average == CHOSEN_AVERAGE:
         return state.window[OF_MEAN] <= state.window[OF_LAST]
-    return average == ALWAYS
+    return average == ALWAYS_AVERAGE
 
 
 @python_too
@@ -100,9 +104,9 @@ def entries_of(work):
 @inline
 def is_divided(scale, moments, measured, j):
     """Whether feature j is divided by its root mean square, and not standardised."""
-    if scale == STANDARD:
+    if scale == BY_STANDARD:
         return False
-    return scale == RMS or 4.0 * moments[2, j] < measured
+    return scale == BY_RMS or 4.0 * moments[2, j] < measured
 
 
 @exact
@@ -118,13 +122,13 @@ def standardise(scale, moments, measured, raw, places, values):
     count = u8(0)
     share = 1.0 / max(measured, 1.0)
     for j in range(u8(moments.shape[1])):
-        x = min(max(raw[j], -FAR), FAR)
+        x = min(max(raw[j], -FAR_VALUE), FAR_VALUE)
         if is_divided(scale, moments, measured, j):
             s = mean_square(moments, measured, x, j)
-            z = x / np.sqrt(s) if s > STILL else 0.0
+            z = x / np.sqrt(s) if s > NO_VARIANCE else 0.0
         else:
             v = moments[1, j] * share
-            z = (x - moments[0, j]) / np.sqrt(v) if v > STILL else 0.0
+            z = (x - moments[0, j]) / np.sqrt(v) if v > NO_VARIANCE else 0.0
         if z != 0.0:
             places[count] = np.float64(j + u8(1))
             values[count] = z
@@ -138,9 +142,9 @@ def add_to_moments(scale, moments, measured, raw):
     means, squares = moments[0], moments[1]
     share = 1.0 / (measured + 1.0)
     rest, bound = measured * share, farthest(measured) / max(measured, 1.0)
-    far = measured < FEW
+    far = measured < PRIOR_ROWS
     for j in range(u8(moments.shape[1])):
-        x = min(max(raw[j], -FAR), FAR)
+        x = min(max(raw[j], -FAR_VALUE), FAR_VALUE)
         gap = x - means[j]
         if is_divided(scale, moments, measured, j):
             far |= x * x > farthest(moments[2, j]) * mean_square(moments, measured, x, j)
@@ -171,11 +175,11 @@ def squared_norm(values, count):
 def normalise(values, count):
     """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
     q = squared_norm(values, count)
-    if not SMALL < q < LARGE:
+    if not SMALLEST_NORM < q < LARGEST_NORM:
         m = 0.0
         for k in range(count):
             m = max(m, abs(values[k]))
-        if m < LEAST:
+        if m < LEAST_ENTRY:
             return u8(0)
         for k in range(count):
             values[k] /= m

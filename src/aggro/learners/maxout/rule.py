@@ -27,33 +27,33 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from aggro.engine.fields import COUNTED, Each, Numbers, Whole, exactly
+from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.lanes import LANES
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.engine.rows import entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
 from aggro.learners.maxout.row import (
-    CHOSEN,
+    BY_STANDARD,
+    CHOSEN_AVERAGE,
     FROM,
-    MOST_WAITING,
-    SINCE,
-    STANDARD,
-    UNITS,
+    MAXOUT_UNITS,
+    PENDING_MOVES,
+    ROWS_SINCE_MEAN,
     mean_predicts,
     work_of,
     workspace_size,
 )
-from aggro.learners.maxout.updates import AGAIN, NEVER, learn_row, score_row
+from aggro.learners.maxout.updates import NEVER_FORGET, SAME_ROW, learn_row, score_row
 from aggro.learners.shared.margins import is_mistaken, runner_up
 
 u8 = np.uint64
 
 
 # What the arrays may hold. Learning cuts values at FAR, so that their squares can be summed.
-CUT = Numbers(-FAR, FAR)
-SUMMED = Numbers(lambda state: -FAR * rows_of(state), lambda state: FAR * rows_of(state))
+CUT = Numbers(-FAR_VALUE, FAR_VALUE)
+SUMMED = Numbers(lambda state: -FAR_VALUE * rows_of(state), lambda state: FAR_VALUE * rows_of(state))
 
 
 def rows_of(state: Maxout) -> int:
@@ -107,8 +107,8 @@ class Maxout(NamedTuple):
                 lambda state: max(seen(state) - 1, 0) if state.window.shape[0] else second_mark(state) // 2,
             ),
             Whole(lambda state: state.marks[FROM] if state.window.shape[0] else second_mark(state), latest),
-            Whole(0, MOST_WAITING - 1),
-            Whole(0, COUNTED),
+            Whole(0, PENDING_MOVES - 1),
+            Whole(0, LARGEST_COUNT),
         ),
     ]
     held: Annotated[np.ndarray, CUT]  # (1 + width, 16): rows whose moves wait, one a column
@@ -187,9 +187,9 @@ def sizes(
         "moments": (max(moments, 2), width if moments else 0),
         "order": (width,),
         "marks": (7,),
-        "held": (1 + width, MOST_WAITING),
-        "moves": (columns // LANES, MOST_WAITING, LANES),
-        "shares": (MOST_WAITING,),
+        "held": (1 + width, PENDING_MOVES),
+        "moves": (columns // LANES, PENDING_MOVES, LANES),
+        "shares": (PENDING_MOVES,),
         "sums": (kept, columns),
         "lag": (kept, columns),
         "class_sums": (kept_classes, H),
@@ -200,16 +200,16 @@ def sizes(
 
 def moments_of(scale: int) -> int:
     """How many numbers of each feature a scale needs."""
-    return {0: 0, STANDARD: 2}.get(scale, 3)
+    return {0: 0, BY_STANDARD: 2}.get(scale, 3)
 
 
 def init(params: MaxoutParams, width: int, models: int) -> Maxout:
     H, classes = eights(params.units), classes_of(models)
-    windowed = params.half_life != NEVER or params.average == CHOSEN
+    windowed = params.half_life != NEVER_FORGET or params.average == CHOSEN_AVERAGE
     wanted = sizes(H, params.pieces * H, width, classes, moments_of(params.scale), bool(params.average), windowed)
     kinds = {"order": np.int64, "marks": np.int64}
     state = Maxout(new_tally(classes), *(np.zeros(wanted[name], kinds.get(name, np.float64)) for name in wanted))
-    state.marks[UNITS] = params.units
+    state.marks[MAXOUT_UNITS] = params.units
     return state
 
 
@@ -224,8 +224,8 @@ def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout
 
 def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
     """The pieces and the classes' weights that predict."""
-    seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[SINCE]), int(state.marks[FROM])
-    moves = state.moves.transpose(1, 0, 2).reshape(MOST_WAITING, -1)
+    seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[ROWS_SINCE_MEAN]), int(state.marks[FROM])
+    moves = state.moves.transpose(1, 0, 2).reshape(PENDING_MOVES, -1)
     U = state.U + state.held @ moves
     if not seen or not mean_predicts(state, average):
         return U, state.W.copy()
@@ -284,13 +284,15 @@ def update(state, params, X, i, y, s, out, q):
 @cache
 def code_addresses() -> dict[str, int]:
     """Where the code is that scores a row and that learns it."""
-    params = MaxoutParams(8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, NEVER, 0, 0, 0, room_ahead(0, 0, 0, 0, (2, 0)))
+    params = MaxoutParams(
+        8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, NEVER_FORGET, 0, 0, 0, room_ahead(0, 0, 0, 0, (2, 0))
+    )
     given = init(params, 1, 2), params, np.zeros(1)
-    score_at = address_of(score_row, *given, AGAIN)  # first: learning jumps there
+    score_at = address_of(score_row, *given, SAME_ROW)  # first: learning jumps there
     return {"score_at": score_at, "learn_at": address_of(learn_row, *given, 0.0, 0.0)}
 
 
-MAXOUT = Rule(
+MAXOUT_RULE = Rule(
     state=Maxout,
     init=init,
     grow=grow,

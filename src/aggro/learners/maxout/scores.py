@@ -11,10 +11,18 @@ from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, most, spread, store
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import EPOCH, FROM, MOST_WAITING, SINCE, WAITING, entries_of, mean_predicts
+from aggro.learners.maxout.row import (
+    FROM,
+    PASS_NUMBER,
+    PENDING_MOVES,
+    ROWS_SINCE_MEAN,
+    WAITING,
+    entries_of,
+    mean_predicts,
+)
 
 NOT_AHEAD = np.int64(-1)
-TOGETHER = 8  # vectors of eight columns that go over the row together
+VECTORS_TOGETHER = 8  # vectors of eight columns that go over the row together
 
 u8 = np.uint64
 
@@ -23,8 +31,8 @@ u8 = np.uint64
 def project(U, places, values, count, p):
     """p = U·x for all pieces of all units; each sum is in the order of the row."""
     columns = u8(U.shape[1])
-    wide = columns - columns % u8(LANES * TOGETHER)
-    for c in range(u8(0), wide, u8(LANES * TOGETHER)):
+    wide = columns - columns % u8(LANES * VECTORS_TOGETHER)
+    for c in range(u8(0), wide, u8(LANES * VECTORS_TOGETHER)):
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
         for k in range(count):
             v = spread(values[k])
@@ -58,14 +66,14 @@ def multiply_waiting(state, places, values, count, products):
     low = high = other_low = other_high = spread(0.0)
     even = count - count % u8(2)
     for k in range(u8(0), even, u8(2)):
-        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(MOST_WAITING)
+        v, at = spread(values[k]), u8(np.int64(places[k])) * u8(PENDING_MOVES)
         low = madd(v, load(state.held, at), low)
         high = madd(v, load(state.held, at + u8(8)), high)
-        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(MOST_WAITING)
+        v, at = spread(values[k + u8(1)]), u8(np.int64(places[k + u8(1)])) * u8(PENDING_MOVES)
         other_low = madd(v, load(state.held, at), other_low)
         other_high = madd(v, load(state.held, at + u8(8)), other_high)
     if even < count:
-        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(MOST_WAITING)
+        v, at = spread(values[even]), u8(np.int64(places[even])) * u8(PENDING_MOVES)
         low = madd(v, load(state.held, at), low)
         high = madd(v, load(state.held, at + u8(8)), high)
     store(products, u8(0), low + other_low)
@@ -77,7 +85,7 @@ def add_waiting(state, products, p):
     """p ← p + Σ_s products_s a_s."""
     columns = u8(state.U.shape[1])
     for c in range(u8(0), columns, u8(LANES)):
-        v, at = load(p, c), c * u8(MOST_WAITING)
+        v, at = load(p, c), c * u8(PENDING_MOVES)
         for s in range(u8(state.marks[WAITING])):
             v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
         store(p, c, v)
@@ -121,7 +129,7 @@ def score_classes(W, z, scores):
 def found_ahead(state, params, i):
     """Which of the rows that were looked at ahead row i is, or NOT_AHEAD."""
     r = i - params.ahead.valid[1]
-    return r if params.ahead.valid[0] == state.marks[EPOCH] and 0 <= r < MOST_WAITING else NOT_AHEAD
+    return r if params.ahead.valid[0] == state.marks[PASS_NUMBER] and 0 <= r < PENDING_MOVES else NOT_AHEAD
 
 
 @inline
@@ -163,7 +171,7 @@ def score_by_mean(state, params, work, ahead, pieces, seen):
     """The scores by the mean of the iterates: see ``learners.maxout.updates``."""
     W, H = state.W, u8(state.W.shape[1])
     n = 1.0 / (seen - state.marks[FROM])
-    share = spread((seen - state.marks[SINCE]) * n)
+    share = spread((seen - state.marks[ROWS_SINCE_MEAN]) * n)
     projection(params, state.lag, 1, ahead, work, work.mean_p)
     for k in range(u8(state.marks[WAITING])):
         work.products[k] *= -state.shares[k]

@@ -21,10 +21,10 @@ import numpy as np
 from aggro.engine.jit.compile import allocating, exact_part, inline
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import SEEN
-from aggro.learners.maxout.row import MET, UNITS, entries_of
+from aggro.learners.maxout.row import COLUMNS_MET, MAXOUT_UNITS, entries_of
 
 MOST_TURNED = 256
-WEIGHT = 0.1  # classes start with weights that differ by up to this
+FIRST_WEIGHT = 0.1  # classes start with weights that differ by up to this
 
 u8 = np.uint64
 
@@ -33,7 +33,7 @@ u8 = np.uint64
 def begin(W, units, seed):
     """The weights of the first two classes: opposite ones, whose difference is uniform in ±WEIGHT."""
     for i in range(u8(units)):
-        w = WEIGHT * (uniform(bits(seed, u8(0)), i) - 0.5)
+        w = FIRST_WEIGHT * (uniform(bits(seed, u8(0)), i) - 0.5)
         W[0, i] = -w
         W[1, i] = w
 
@@ -80,10 +80,10 @@ def turn(state, params, before, share):
     """Let the pieces start over all features met, of which ``before`` were there."""
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
-    first, n = u8(params.bias == 0.0), u8(state.marks[MET])
+    first, n = u8(params.bias == 0.0), u8(state.marks[COLUMNS_MET])
     old = np.zeros((np.int64(pieces), np.int64(n) + 1))
     new = np.zeros((np.int64(pieces), np.int64(n) + 1))
-    for i in range(u8(state.marks[UNITS])):
+    for i in range(u8(state.marks[MAXOUT_UNITS])):
         if state.tally.rows[SEEN] > 0:
             frame(params.seed, i, pieces, first, before, old)
         frame(params.seed, i, pieces, first, n, new)
@@ -101,12 +101,12 @@ def join(state, params, before, share):
     """Give random numbers to the features that came after the first ``before``, and leave the others as they are."""
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
-    size = np.sqrt(3.0 / (state.marks[MET] + params.bias))
+    size = np.sqrt(3.0 / (state.marks[COLUMNS_MET] + params.bias))
     for feature in range(u8(state.order.shape[0])):
         b = u8(state.order[feature])
         if b > before:
             for j in range(pieces):
-                for i in range(u8(state.marks[UNITS])):
+                for i in range(u8(state.marks[MAXOUT_UNITS])):
                     by = size * number(params.seed, i, j, b)
                     shift(state, feature + u8(1), j * H + i, by, share)
 
@@ -114,8 +114,8 @@ def join(state, params, before, share):
 @inline
 def meet(state, params, work, share):
     """Number the features that this row is the first to show; whether the pieces start anew for them."""
-    before = u8(state.marks[MET])
-    met = state.marks[MET]
+    before = u8(state.marks[COLUMNS_MET])
+    met = state.marks[COLUMNS_MET]
     if params.scale:
         if met < state.order.shape[0]:
             for j in range(u8(state.order.shape[0])):
@@ -128,9 +128,9 @@ def meet(state, params, work, share):
             if place > u8(0) and state.order[place - u8(1)] == 0:
                 met += 1
                 state.order[place - u8(1)] = met
-    if met == state.marks[MET] and state.tally.rows[SEEN] > 0:
+    if met == state.marks[COLUMNS_MET] and state.tally.rows[SEEN] > 0:
         return False
-    state.marks[MET] = met
+    state.marks[COLUMNS_MET] = met
     if before > u8(MOST_TURNED):
         join(state, params, before, share)
     else:

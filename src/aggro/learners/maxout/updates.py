@@ -1,6 +1,6 @@
 """How a max-out learner learns a row: the weights of the classes, the pieces, the average.
 
-Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``MOST_WAITING`` rows x_s and their moves a_s, and U
+Moves wait. The pieces are kept as U + Σ_s a_s x_sᵀ with up to ``PENDING_MOVES`` rows x_s and their moves a_s, and U
 is written once for all of them (``write_waiting``), when there is no more room.
 
 Averaging. The iterate predicts that is the mean since the last-but-one power of two of rows. With marks a ≤ b, the
@@ -29,16 +29,16 @@ from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
 from aggro.engine.rule import LIVE, SEEN
 from aggro.learners.maxout.row import (
-    EPOCH,
     FROM,
-    MEASURED,
-    MOST_WAITING,
-    NEXT,
+    MAXOUT_UNITS,
+    NEXT_SCORE,
+    NORM_MEASURED,
     OF_LAST,
     OF_MEAN,
-    SINCE,
-    SMALL,
-    UNITS,
+    PASS_NUMBER,
+    PENDING_MOVES,
+    ROWS_SINCE_MEAN,
+    SMALLEST_NORM,
     WAITING,
     add_to_moments,
     entries_of,
@@ -49,9 +49,9 @@ from aggro.learners.maxout.scores import NOT_AHEAD, found_ahead, largest_piece, 
 from aggro.learners.maxout.start import begin, meet
 from aggro.learners.shared.margins import runner_up
 
-AGAIN = np.int64(-1)  # in place of the number of a row
-NEVER, AUTO = 0.0, -1.0  # half-lives that are no number of rows
-RECENT = 256.0  # rows, in which a mistake fades to 1/e
+SAME_ROW = np.int64(-1)  # in place of the number of a row
+NEVER_FORGET, AUTO_HALF_LIFE = 0.0, -1.0  # half-lives that are no number of rows
+FADING_ROWS = 256.0  # rows, in which a mistake fades to 1/e
 AGAINST = 2.0  # mistakes that a mean which begins anew is taken to have made more than the last iterate
 
 u8 = np.uint64
@@ -90,7 +90,7 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
             mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
             free = free - mine
             length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
-            store(state.moves, first + (j * H + i) * u8(MOST_WAITING), signed(length, gap) * mine)
+            store(state.moves, first + (j * H + i) * u8(PENDING_MOVES), signed(length, gap) * mine)
             moved = most(moved, length * mine)
     return total(moved) > 0.0
 
@@ -113,7 +113,7 @@ def add_moves(U, held, moves, count):
             p, q, r, t = at_rows(j, columns, c)
             at_p, at_q, at_r, at_t = load(U, p), load(U, q), load(U, r), load(U, t)
             for s in range(count):
-                a = load(moves, c * u8(MOST_WAITING) + s * u8(LANES))
+                a = load(moves, c * u8(PENDING_MOVES) + s * u8(LANES))
                 at_p, at_q = madd(spread(held[j, s]), a, at_p), madd(spread(held[k, s]), a, at_q)
                 at_r, at_t = madd(spread(held[m, s]), a, at_r), madd(spread(held[n, s]), a, at_t)
             store(U, p, at_p)
@@ -124,7 +124,7 @@ def add_moves(U, held, moves, count):
         for c in range(u8(0), columns, u8(LANES)):
             at_p = load(U, j * columns + c)
             for s in range(count):
-                at_p = madd(spread(held[j, s]), load(moves, c * u8(MOST_WAITING) + s * u8(LANES)), at_p)
+                at_p = madd(spread(held[j, s]), load(moves, c * u8(PENDING_MOVES) + s * u8(LANES)), at_p)
             store(U, j * columns + c, at_p)
 
 
@@ -140,7 +140,7 @@ def write_waiting(state):
         add_moves(state.lag, state.held, state.moves, count)
     state.held[:] = 0.0
     state.marks[WAITING] = 0
-    state.marks[EPOCH] += 1
+    state.marks[PASS_NUMBER] += 1
 
 
 @inline
@@ -167,7 +167,7 @@ def next_mark(sums, lag, U, share):
 def learn_class(state, params, work, c, s):
     """Solve the three problems for the row that was scored, of class c and weight s; whether anything moved."""
     z = work.own_z
-    share = np.float64(state.tally.rows[SEEN] - state.marks[SINCE])
+    share = np.float64(state.tally.rows[SEEN] - state.marks[ROWS_SINCE_MEAN])
     r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own_scores)
     H = u8(state.W.shape[1])
     loss = 1.0 - (work.own_scores[u8(c)] - work.own_scores[u8(r)])
@@ -187,7 +187,7 @@ def learn_class(state, params, work, c, s):
             w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
             squares = madd(w, w, squares)
         norm = total(squares)
-        g = left / norm if norm > SMALL else 0.0
+        g = left / norm if norm > SMALLEST_NORM else 0.0
         if piece_moves(state, params, c, r, g, params.C_r * s, z, work.p):
             moved = True
             let_wait(state, work, share)
@@ -200,8 +200,8 @@ def count_recent(state, work, c):
     window, live = state.window, max(state.tally.rows[LIVE], 2)
     own = runner_up(live, c, work.own_scores)
     other = runner_up(live, c, work.mean_scores)
-    window[OF_LAST] *= 1.0 - 1.0 / RECENT
-    window[OF_MEAN] *= 1.0 - 1.0 / RECENT
+    window[OF_LAST] *= 1.0 - 1.0 / FADING_ROWS
+    window[OF_MEAN] *= 1.0 - 1.0 / FADING_ROWS
     window[OF_LAST] += work.own_scores[u8(c)] <= work.own_scores[u8(own)]
     window[OF_MEAN] += work.mean_scores[u8(c)] <= work.mean_scores[u8(other)]
 
@@ -213,12 +213,14 @@ def is_marked(state, params, seen):
     if window.shape[0] == 0:
         return seen & (seen - 1) == 0
     behind = window[OF_MEAN] - window[OF_LAST]
-    if params.half_life == AUTO and behind > 2.0 * np.sqrt(window[OF_MEAN] + window[OF_LAST] + 1.0):
+    if params.half_life == AUTO_HALF_LIFE and behind > 2.0 * np.sqrt(window[OF_MEAN] + window[OF_LAST] + 1.0):
         window[OF_MEAN] = window[OF_LAST] + AGAINST
-    elif np.float64(seen) < window[NEXT]:
+    elif np.float64(seen) < window[NEXT_SCORE]:
         return False
-    grown = np.float64(2 * (seen - marks[SINCE]) if marks[SINCE] else 1)  # the second mark will be the first
-    window[NEXT] = np.float64(seen) + max(min(grown, params.half_life) if params.half_life > 0.0 else grown, 1.0)
+    grown = np.float64(
+        2 * (seen - marks[ROWS_SINCE_MEAN]) if marks[ROWS_SINCE_MEAN] else 1
+    )  # the second mark will be the first
+    window[NEXT_SCORE] = np.float64(seen) + max(min(grown, params.half_life) if params.half_life > 0.0 else grown, 1.0)
     return True
 
 
@@ -228,15 +230,15 @@ def end_row(state, params):
     marks = state.marks
     seen = state.tally.rows[SEEN] + 1
     marked = state.lag.shape[0] > 0 and is_marked(state, params, seen)
-    if marks[WAITING] == MOST_WAITING or (marked and marks[WAITING] > 0):
+    if marks[WAITING] == PENDING_MOVES or (marked and marks[WAITING] > 0):
         write_waiting(state)
     if marked:
-        share = np.float64(seen - marks[SINCE])
+        share = np.float64(seen - marks[ROWS_SINCE_MEAN])
         next_mark(state.sums, state.lag, state.U, share)
         next_mark(state.class_sums, state.class_lag, state.W, share)
-        marks[FROM] = marks[SINCE]
-        marks[SINCE] = seen
-        marks[EPOCH] += 1  # the lag has changed: what was found ahead of it no longer holds
+        marks[FROM] = marks[ROWS_SINCE_MEAN]
+        marks[ROWS_SINCE_MEAN] = seen
+        marks[PASS_NUMBER] += 1  # the lag has changed: what was found ahead of it no longer holds
 
 
 @inline
@@ -244,7 +246,7 @@ def score_written(state, params, out, i):
     """Score row i, which the pass has written down; or AGAIN the row whose list is ready."""
     work = work_of(state, out)
     ahead = NOT_AHEAD
-    if i != AGAIN:
+    if i != SAME_ROW:
         ahead = found_ahead(state, params, i)
         places, values, count = work.places, work.values, entries_of(work)
         if ahead != NOT_AHEAD:
@@ -253,7 +255,7 @@ def score_written(state, params, out, i):
                 places[k] = params.ahead.places[u8(ahead), k]
                 values[k] = params.ahead.values[u8(ahead), k]
         else:
-            count = prepare(params, state.moments, state.marks[MEASURED], work.raw, places, values, count)
+            count = prepare(params, state.moments, state.marks[NORM_MEASURED], work.raw, places, values, count)
         work.n_entries[0] = np.float64(count)
     score(state, params, work, ahead)
 
@@ -264,21 +266,21 @@ def learn_scored(state, params, out, y, s):
     work, marks = work_of(state, out), state.marks
     seen = state.tally.rows[SEEN]
     if seen == 0:
-        begin(state.W, marks[UNITS], params.seed)
+        begin(state.W, marks[MAXOUT_UNITS], params.seed)
     if state.window.shape[0] and seen > 0:
         count_recent(state, work, np.int64(y))
     again = False
     if params.scale:
-        again = add_to_moments(params.scale, state.moments, marks[MEASURED], work.raw)
-        marks[MEASURED] += 1
+        again = add_to_moments(params.scale, state.moments, marks[NORM_MEASURED], work.raw)
+        marks[NORM_MEASURED] += 1
         if again:
-            count = prepare(params, state.moments, marks[MEASURED], work.raw, work.places, work.values, u8(0))
+            count = prepare(params, state.moments, marks[NORM_MEASURED], work.raw, work.places, work.values, u8(0))
             work.n_entries[0] = np.float64(count)
-    if meet(state, params, work, np.float64(seen - marks[SINCE])):
-        marks[EPOCH] += 1
+    if meet(state, params, work, np.float64(seen - marks[ROWS_SINCE_MEAN])):
+        marks[PASS_NUMBER] += 1
         again = True
     if again:
-        jump(params.score_at, np.int64(0), (state, params, out, AGAIN))
+        jump(params.score_at, np.int64(0), (state, params, out, SAME_ROW))
     moved = learn_class(state, params, work, np.int64(y), s)
     end_row(state, params)
     return moved

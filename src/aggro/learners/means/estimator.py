@@ -24,7 +24,7 @@ from aggro.engine.steps import Step
 from aggro.learners.means.many_classes import CROWD, Crowd, crowd_of
 from aggro.learners.means.queue import QUEUE, Queue, of_queue
 from aggro.learners.means.step import MeansParams
-from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, PAIR, S0, S1, SCALE, SUMS, Pair, U, V
+from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, PAIR, S0, S1, SCALE_OF_W, SUMS, Pair, U, V
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import Model, View
@@ -32,9 +32,9 @@ from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Numbe
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 from aggro.learners.shared.weights import ClassWeights
 
-STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
-LIMIT = 1e9  # of gamma and scale: products with any row are floats
-LONGEST = 100_000
+MEANS_STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
+LARGEST_GAMMA_OR_SCALE = 1e9  # of gamma and scale: products with any row are floats
+LONGEST_QUEUE = 100_000
 NO_AGES = np.empty(0)
 Weights = Callable[[int], float]
 
@@ -123,11 +123,11 @@ class PAMeansClassifier(ClassWeights, Classifier):
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "C": Number(0.0, open_low=True),
-        "step": Choice(tuple(STEPS)),
-        "gamma": Number(0.0, LIMIT),
+        "step": Choice(tuple(MEANS_STEPS)),
+        "gamma": Number(0.0, LARGEST_GAMMA_OR_SCALE),
         "prototype": Choice(("mean", "sum")),
-        "scale": Number(0.0, LIMIT, open_low=True),
-        "queue": Either((Number(1, LONGEST, integer=True), NONE)),
+        "scale": Number(0.0, LARGEST_GAMMA_OR_SCALE, open_low=True),
+        "queue": Either((Number(1, LONGEST_QUEUE, integer=True), NONE)),
         "queue_weights": Either((Choice(("uniform",)), Kind(Callable, "a function of a classifier's age"))),  # type: ignore[arg-type]
         **COMMON,
         "class_weight": CLASS_WEIGHT,
@@ -209,7 +209,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
 
     def _params_for(self, rule: Rule) -> MeansParams:
         return MeansParams(
-            int(STEPS[self.step]),
+            int(MEANS_STEPS[self.step]),
             float(self.C),
             float(self.gamma),
             float(self.scale),
@@ -260,7 +260,7 @@ class PAMeansClassifier(ClassWeights, Classifier):
             W = of_queue(state, mean)
             return W[:, 1:].T[which], W[:, 0]
         scale, own, rest = state.shares[SUMS:] / seen if mean else state.shares[:SUMS]
-        assert (SCALE, OF_PLUS, OF_MINUS) == (0, 1, 2)
+        assert (SCALE_OF_W, OF_PLUS, OF_MINUS) == (0, 1, 2)
 
         def of(u: np.ndarray, plus: np.ndarray, minus: np.ndarray, v: np.ndarray) -> np.ndarray:
             w: np.ndarray = scale * u + own * plus + rest * minus

@@ -19,7 +19,7 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
-from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import adds, dots, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally
 from aggro.learners.means.step import MeansParams, pull, share
@@ -28,7 +28,7 @@ from aggro.learners.means.two_classes import (
     OF_PLUS,
     S0,
     S1,
-    SCALE,
+    SCALE_OF_W,
     SUMS,
     Pair,
     Shares,
@@ -191,10 +191,10 @@ def demand(state, params, y, s, space, q, counting):
         own = k == c
         of_sum = OF_PLUS if own else OF_MINUS
         sign = 1.0 if own else -1.0
-        move = -counting * shares[of_sum, k] / shares[SCALE, k]
+        move = -counting * shares[of_sum, k] / shares[SCALE_OF_W, k]
         left = 1.0 - sign * scores[k]
         scores[k] = 0.0
-        if left > 0.0 and q > TINY:  # a row of zeros makes no step, but its class has one more
+        if left > 0.0 and q > TINY_SCALE:  # a row of zeros makes no step, but its class has one more
             plus, minus = products[k], every - products[k]
             n_plus, n_minus = state.counts[k], rows - state.counts[k]
             if own:
@@ -204,13 +204,13 @@ def demand(state, params, y, s, space, q, counting):
                 minus += counting * q
                 n_minus += counting
             proto = share(params, n_plus) * plus - share(params, n_minus) * minus
-            along = pull(params, left, proto, sign, q, s) / shares[SCALE, k]
-            if along < LONGEST:
+            along = pull(params, left, proto, sign, q, s) / shares[SCALE_OF_W, k]
+            if along < LONGEST_ROW_NORM:
                 move += sign * along
                 scores[k] = 1.0
                 moved = True
         space.to_u[k] = move
-        space.to_v[k] = -shares[SUMS + SCALE, k] * move - counting * shares[SUMS + of_sum, k]
+        space.to_v[k] = -shares[SUMS + SCALE_OF_W, k] * move - counting * shares[SUMS + of_sum, k]
     return moved
 
 
@@ -241,10 +241,10 @@ def fold(state, k):
         if state.V.shape[0]:
             sums = state.S[j] if j < width else state.b[1]
             v = state.V[j] if j < width else state.b[2]
-            v[k] += shares[SUMS + SCALE, k] * u[k] + shares[SUMS + OF_PLUS, k] * sums[k]
+            v[k] += shares[SUMS + SCALE_OF_W, k] * u[k] + shares[SUMS + OF_PLUS, k] * sums[k]
             v[k] += shares[SUMS + OF_MINUS, k] * (total(sums, u8(columns)) - sums[k])
-        u[k] *= shares[SCALE, k]
-    shares[SCALE, k] = 1.0
+        u[k] *= shares[SCALE_OF_W, k]
+    shares[SCALE_OF_W, k] = 1.0
     for p in range(SUMS, 2 * SUMS):
         shares[p, k] = 0.0
 

@@ -22,23 +22,23 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole, exactly
 from aggro.engine.jit.compile import exact, exact_part, inline, part
-from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import add, dot, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.shared.average import lag_share, mean_of
 from aggro.learners.shared.margins import loss_of_one_vs_rest, loss_of_two_classes
 
-FILLED, NEXT = range(2)
-LOST = 1e-10
-ALL = 0  # the line of S with the sum of all rows; that of class c is c + 1
+QUEUE_FILLED, QUEUE_NEXT = range(2)
+LOST_PRECISION = 1e-10
+ALL_CLASSES = 0  # the line of S with the sum of all rows; that of class c is c + 1
 
 u8 = np.uint64
 
 
 def next_place(places: np.ndarray, state: Any) -> str:
     """Before the ring is full, the next place is the one behind the last."""
-    filled, after = places[:, FILLED], places[:, NEXT]
+    filled, after = places[:, QUEUE_FILLED], places[:, QUEUE_NEXT]
     if not ((filled == state.ring.shape[1]) | (after == filled)).all():
         return f"holds {places.tolist()}: a ring that is not full goes on where it ends"
     return ""
@@ -147,8 +147,8 @@ def split(state):
             state.total[1, p, j], state.total[0, p, j] = state.total[0, p, j], -state.total[0, p, j]
         if state.U.shape[0]:
             state.U[1, j], state.U[0, j] = state.U[0, j], -state.U[0, j]
-    state.places[1, FILLED] = state.places[0, FILLED]
-    state.places[1, NEXT] = state.places[0, NEXT]
+    state.places[1, QUEUE_FILLED] = state.places[0, QUEUE_FILLED]
+    state.places[1, QUEUE_NEXT] = state.places[0, QUEUE_NEXT]
     state.peaks[1] = state.peaks[0]
 
 
@@ -156,14 +156,14 @@ def split(state):
 def update(state, params, X, i, y, s, out, q):
     c = u8(np.int64(y))
     if params.counting:
-        for line in (u8(ALL), c + u8(1)):
+        for line in (u8(ALL_CLASSES), c + u8(1)):
             add(X, i, 1.0, state.S[line, 1:])
             state.S[line, 0] += params.bias
             state.counts[line] += 1.0
     several = state.tally.rows[LIVE] > 2
     if several and not state.split[0]:
         split(state)
-    if not q > TINY:  # a row of zeros
+    if not q > TINY_SCALE:  # a row of zeros
         return False
     if not several:
         sign = 2.0 * y - 1.0
@@ -171,7 +171,7 @@ def update(state, params, X, i, y, s, out, q):
         return step(state, params, X, i, u8(0), u8(2), u8(1), sign, f, s, q)
     moved = False
     for k in range(u8(state.tally.rows[LIVE])):
-        moved |= step(state, params, X, i, k, k + u8(1), u8(ALL), 1.0 if k == c else -1.0, out[k], s, q)
+        moved |= step(state, params, X, i, k, k + u8(1), u8(ALL_CLASSES), 1.0 if k == c else -1.0, out[k], s, q)
     return moved
 
 
@@ -182,19 +182,19 @@ def step(state, params, X, i, k, plus, minus, sign, f, s, q):
         return False
     enqueue(state, params, k)
     total = state.total[k]
-    stretch = np.float64(params.queue) / state.places[k, FILLED] if params.ages.shape[0] == 0 else 1.0
+    stretch = np.float64(params.queue) / state.places[k, QUEUE_FILLED] if params.ages.shape[0] == 0 else 1.0
     f = (product(X, i, total[0]) + product(X, i, total[1])) * stretch
     n_plus, n_minus = state.counts[plus], state.counts[minus]
     p_plus, p_minus = product(X, i, state.S[plus]), product(X, i, state.S[minus])
-    if minus == u8(ALL):  # what is not of the class
+    if minus == u8(ALL_CLASSES):  # what is not of the class
         n_minus -= n_plus
         p_minus -= p_plus
     of_plus, of_minus = share(params, n_plus), share(params, n_minus)
     proto = of_plus * p_plus - of_minus * p_minus
     alpha = sign * pull(params, 1.0 - sign * f, proto, sign, q, s) / (1.0 + params.gamma)
-    if not abs(alpha) < LONGEST:
+    if not abs(alpha) < LONGEST_ROW_NORM:
         alpha = 0.0
-    others = of_minus if minus == u8(ALL) else 0.0
+    others = of_minus if minus == u8(ALL_CLASSES) else 0.0
     move(state, k, plus, minus, stretch, params.gamma, of_plus + others, of_minus)
     add(X, i, alpha, state.W[k, 1:])
     state.W[k, 0] += alpha * params.bias
@@ -228,17 +228,17 @@ def move(state, k, plus, minus, stretch, gamma, of_plus, of_minus):
 def enqueue(state, params, k):
     """The last classifier of problem k goes into its ring, and into the sum."""
     size = params.queue
-    newest, filled = state.places[k, NEXT], state.places[k, FILLED]
+    newest, filled = state.places[k, QUEUE_NEXT], state.places[k, QUEUE_FILLED]
     slot = state.ring[k, newest]
     high = low = 0.0
     if params.ages.shape[0] == 0:
         high, low = exchange(state.total[k], state.W[k], slot, np.float64(size))
     for j in range(u8(slot.shape[0])):
         slot[j] = state.W[k, j]
-    state.places[k, NEXT] = (newest + 1) % size
-    state.places[k, FILLED] = min(filled + 1, size)
+    state.places[k, QUEUE_NEXT] = (newest + 1) % size
+    state.places[k, QUEUE_FILLED] = min(filled + 1, size)
     state.peaks[k] = max(state.peaks[k], high)
-    if params.ages.shape[0] or low < LOST * state.peaks[k]:
+    if params.ages.shape[0] or low < LOST_PRECISION * state.peaks[k]:
         gather(state, params, k, newest)
 
 
@@ -274,12 +274,12 @@ def gather(state, params, k, newest):
     weight = np.float64(size)
     if params.ages.shape[0]:
         weight = 0.0
-        for age in range(state.places[k, FILLED]):
+        for age in range(state.places[k, QUEUE_FILLED]):
             weight += params.ages[age]
     for j in range(u8(total.shape[1])):
         total[0, j] = total[1, j] = 0.0
     state.peaks[k] = 0.0
-    for age in range(state.places[k, FILLED]):
+    for age in range(state.places[k, QUEUE_FILLED]):
         slot = ring[(newest - age) % size]
         if params.ages.shape[0]:
             counts = params.ages[age] / weight

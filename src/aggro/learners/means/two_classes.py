@@ -23,16 +23,16 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.limits import HUGE, LONGEST, TINY
+from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import column_dot, entry, is_allowed, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.shared.margins import loss_of_two_classes
 
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
-SCALE, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
-SMALL = 1e-100
-SMALL_MEAN = 1e-4
+SCALE_OF_W, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows
+SMALLEST_FACTOR = 1e-100
+SMALLEST_MEAN_FACTOR = 1e-4
 Shares = Annotated[np.ndarray, Each(Numbers(0.0, 1.0, above=True), *[Numbers()] * 5)]
 
 u8 = np.uint64
@@ -56,7 +56,7 @@ def init(params: MeansParams, width: int, models: int) -> Pair:
 def new_shares(models: int) -> np.ndarray:
     """w is u, and there were no iterates yet."""
     shares = np.zeros((6, models))
-    shares[SCALE] = 1.0
+    shares[SCALE_OF_W] = 1.0
     return shares
 
 
@@ -100,7 +100,7 @@ def score(state, params, X, i, out):
     second += state.b[S1]
     q += params.bias
     shares = state.shares
-    f = shares[SCALE, 0] * (u + state.b[U]) + shares[OF_PLUS, 0] * second + shares[OF_MINUS, 0] * first
+    f = shares[SCALE_OF_W, 0] * (u + state.b[U]) + shares[OF_PLUS, 0] * second + shares[OF_MINUS, 0] * first
     out[0] = f
     out[1] = first
     out[2] = second
@@ -114,7 +114,7 @@ def score_averaged(state, params, X, i, out):
     u, first, second, q = products(X, i, state.W)
     v = column_dot(X, i, state.W, u8(V)) + state.b[V]
     sums = state.shares[SUMS:]
-    f = sums[SCALE, 0] * (u + state.b[U]) + sums[OF_PLUS, 0] * (second + state.b[S1])
+    f = sums[SCALE_OF_W, 0] * (u + state.b[U]) + sums[OF_PLUS, 0] * (second + state.b[S1])
     f = (f + sums[OF_MINUS, 0] * (first + state.b[S0]) + v) / state.tally.rows[SEEN]
     out[0] = f
     return q + params.bias if abs(f) < HUGE and is_allowed(X, i, q) else np.nan
@@ -129,7 +129,7 @@ def loss_of(state, params, y, out):
 def drift(state, y, counting):
     """What u gets of a row that enters a sum, so that the weights stay."""
     of_sum = OF_PLUS if y > 0.5 else OF_MINUS
-    return -counting * state.shares[of_sum, 0] / state.shares[SCALE, 0]
+    return -counting * state.shares[of_sum, 0] / state.shares[SCALE_OF_W, 0]
 
 
 @inline
@@ -138,7 +138,7 @@ def demand(state, params, y, s, f, first, second, q, counting):
     sign = 2.0 * y - 1.0
     du = drift(state, y, counting)
     left = 1.0 - sign * f
-    if left <= 0.0 or not q > TINY:  # a row of zeros makes no step, but its class has one more
+    if left <= 0.0 or not q > TINY_SCALE:  # a row of zeros makes no step, but its class has one more
         return du, False
     n_first, n_second = state.counts[0], state.counts[1]
     if y > 0.5:
@@ -148,8 +148,8 @@ def demand(state, params, y, s, f, first, second, q, counting):
         first += counting * q
         n_first += counting
     proto = share(params, n_second) * second - share(params, n_first) * first
-    move = pull(params, left, proto, sign, q, s) / state.shares[SCALE, 0]
-    if not move < LONGEST:
+    move = pull(params, left, proto, sign, q, s) / state.shares[SCALE_OF_W, 0]
+    if not move < LONGEST_ROW_NORM:
         return du, False
     return du + sign * move, True
 
@@ -159,14 +159,14 @@ def to_mean(state, y, du, counting):
     """What v gets along the row, so that the sum of the iterates so far stays."""
     shares = state.shares
     of_sum = OF_PLUS if y > 0.5 else OF_MINUS
-    return -shares[SUMS + SCALE, 0] * du - counting * shares[SUMS + of_sum, 0]
+    return -shares[SUMS + SCALE_OF_W, 0] * du - counting * shares[SUMS + of_sum, 0]
 
 
 @inline
 def advance(shares, k, gamma, of_plus, of_minus):
     """A step of problem k: the weights shrink and take their part of the prototype."""
     rest = 1.0 / (1.0 + gamma)
-    shares[SCALE, k] *= rest
+    shares[SCALE_OF_W, k] *= rest
     shares[OF_PLUS, k] = (shares[OF_PLUS, k] + gamma * of_plus) * rest
     shares[OF_MINUS, k] = (shares[OF_MINUS, k] - gamma * of_minus) * rest
 
@@ -174,7 +174,7 @@ def advance(shares, k, gamma, of_plus, of_minus):
 @inline
 def folds(shares, k, average):
     """Whether it is time for u to take over a."""
-    return shares[SCALE, k] < (SMALL_MEAN if average else SMALL)
+    return shares[SCALE_OF_W, k] < (SMALLEST_MEAN_FACTOR if average else SMALLEST_FACTOR)
 
 
 @inline
@@ -200,10 +200,10 @@ def fold(state):
     for j in range(W.shape[0] + 1):
         part = W[j] if j < W.shape[0] else state.b
         if part.shape[0] > V:
-            part[V] += shares[SUMS + SCALE, 0] * part[U] + shares[SUMS + OF_PLUS, 0] * part[S1]
+            part[V] += shares[SUMS + SCALE_OF_W, 0] * part[U] + shares[SUMS + OF_PLUS, 0] * part[S1]
             part[V] += shares[SUMS + OF_MINUS, 0] * part[S0]
-        part[U] *= shares[SCALE, 0]
-    shares[SCALE, 0] = 1.0
+        part[U] *= shares[SCALE_OF_W, 0]
+    shares[SCALE_OF_W, 0] = 1.0
     shares[SUMS:] = 0.0
 
 

@@ -32,7 +32,7 @@ from aggro.engine.rows import add, below
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import step_size
 from aggro.learners.multiplicative.weights import (
-    LOW,
+    LOW_PART,
     TOTAL,
     Mass,
     Norm,
@@ -88,7 +88,7 @@ def grow(state: SimplexBall, params: SimplexBallParams, width: int, models: int)
 @inline
 def factor(state, params):
     """U/Z, by which slopes are coordinates of the centre."""
-    z = state.norm[TOTAL] + state.norm[LOW]
+    z = state.norm[TOTAL] + state.norm[LOW_PART]
     return params.radius / z if z > 0.0 else 0.0
 
 

@@ -24,15 +24,14 @@ import numpy as np
 from aggro.engine.rule import SEEN, Rule, grown_tally
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
-from aggro.learners.multiplicative.weights import LOW, SIGNED, TOTAL
+from aggro.learners.multiplicative.weights import LOW_PART, SIGNED, TOTAL
 from aggro.learners.shared.contract import NO_C, Contract
 from aggro.learners.shared.learner import COMMON, NONE
 from aggro.learners.shared.model import View
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Number
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.shared.weights import ClassWeights, NumberWeights, Weights
 
-POSITIVE = Number(0.0, open_low=True)
 MULTIPLICATIVE: dict[str, Constraint] = {
     "radius": Either((POSITIVE, NONE)),
     "signed": Flag(),
@@ -92,7 +91,7 @@ class Multiplicative(Weights):
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
-        total = norm[:, TOTAL] + norm[:, LOW]
+        total = norm[:, TOTAL] + norm[:, LOW_PART]
         with np.errstate(over="ignore"):  # a model file may hold any numbers
             weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
         return weights[1:][which], weights[0]

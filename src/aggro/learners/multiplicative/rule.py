@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.limits import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rows import below, is_allowed, largest, norm
 from aggro.engine.rule import LIVE, Rule, Tally, eights, grown_into, new_tally
 from aggro.engine.steps import step_size
@@ -117,7 +117,7 @@ def gap_of(params, y, f):
 def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     """The step of one model towards a row with a loss: whether it moved."""
     m = max(largest(X, i), params.bias)
-    if not m * m > TINY:  # a row of zeros
+    if not m * m > TINY_SCALE:  # a row of zeros
         return False
     joined = join_all(X, i, params.bias, theta, slope, mass, norm)
     if joined:

@@ -17,14 +17,14 @@ import numpy as np
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
-from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, POSITIVE, Multiplicative
+from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, Multiplicative
 from aggro.learners.shared.contract import Contract, Setting
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.distance import parts_of_distance
 from aggro.learners.shared.formula import Distance, Formula, Linear
 from aggro.learners.shared.model import View
-from aggro.learners.shared.params import Choice, Constraint, Either, Number
-from aggro.learners.shared.radius import RADIUS
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
+from aggro.learners.shared.radius import RADIUS_VALUE
 
 NEGATIVE: dict[Setting, str] = {("signed", False): "the check's rows have negative values"}
 
@@ -164,7 +164,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
 
     def _formula(self, view: View) -> Formula:
         centre = self._predicting(view, slice(0, view.n_features))[0][:, 0]
-        radius = view.params.epsilon or view.state.radius[RADIUS]
+        radius = view.params.epsilon or view.state.radius[RADIUS_VALUE]
         return Distance(centre), Linear(-np.ones((1, 1)), np.array([radius]))
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +172,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         point = self._predicting(view, slice(None))[0][:, 0]
-        radius = view.params.epsilon or view.state.radius[RADIUS]
+        radius = view.params.epsilon or view.state.radius[RADIUS_VALUE]
         return parts_of_distance(values, indices, point, radius)
 
     @property

@@ -37,11 +37,11 @@ from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.limits import HUGE
 from aggro.engine.rows import cut, dot, entry, stored
 
-TOTAL, LOW, LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
+TOTAL, LOW_PART, MASS_LEVEL, PEAK, SIGNED = range(5)  # of norm: Z and what it lacks, level, largest Z, which form
 REACH = 300.0  # logs this far above the level ask for another level
 NEAR_ZERO = 100.0  # the level is 0 while the largest log is not farther from 0 than this
-LOST = 2.0**-30
-LEAST = 1e-300  # the mass of a corner, however far below the level; 0 is for features that are none
+LOST_SHARE = 2.0**-30
+LEAST_MASS = 1e-300  # the mass of a corner, however far below the level; 0 is for features that are none
 
 Theta = Annotated[np.ndarray, Numbers(-HUGE, HUGE)]
 Slope = Annotated[np.ndarray, Numbers()]
@@ -67,19 +67,19 @@ def blank(params: Any, width: int, shape: tuple[int, ...]) -> tuple[np.ndarray, 
 @exact
 def place(theta, slope, mass, norm, j):
     """Make slope and mass of feature j follow its θ; they must be within reach of the level."""
-    level = norm[LEVEL]
+    level = norm[MASS_LEVEL]
     t = theta[j]
     up = np.exp(t - level) if t - level > -2.0 * REACH else 0.0
     if norm[SIGNED] == 0.0:
         slope[j] = up
-        mass[j] = max(up, LEAST)
+        mass[j] = max(up, LEAST_MASS)
         return
     if level == 0.0:
         down = 1.0 / up  # |t| is at most REACH
     else:
         down = np.exp(-t - level) if -t - level > -2.0 * REACH else 0.0
     slope[j] = up - down
-    mass[j] = max(up + down, LEAST)
+    mass[j] = max(up + down, LEAST_MASS)
 
 
 @exact
@@ -94,7 +94,7 @@ def plus(total, low, amount):
 def set_sum(norm, total, low):
     """Let this be Z."""
     norm[TOTAL] = total
-    norm[LOW] = low
+    norm[LOW_PART] = low
     norm[PEAK] = max(norm[PEAK], total)
 
 
@@ -111,7 +111,7 @@ def relevel(theta, slope, mass, norm):
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
             top = max(top, height(norm, theta[j]))
-    norm[LEVEL] = top if abs(top) > NEAR_ZERO else 0.0
+    norm[MASS_LEVEL] = top if abs(top) > NEAR_ZERO else 0.0
     norm[PEAK] = 0.0
     total = low = 0.0
     for j in range(u8(mass.shape[0])):
@@ -126,12 +126,12 @@ def join(theta, slope, mass, norm, j):
     """Feature j becomes a corner, if it is none yet: whether it did."""
     if mass[j] > 0.0:
         return False
-    if -norm[LEVEL] > REACH:
-        mass[j] = LEAST
+    if -norm[MASS_LEVEL] > REACH:
+        mass[j] = LEAST_MASS
         relevel(theta, slope, mass, norm)
     else:
         place(theta, slope, mass, norm, j)
-        total, low = plus(norm[TOTAL], norm[LOW], mass[j])
+        total, low = plus(norm[TOTAL], norm[LOW_PART], mass[j])
         set_sum(norm, total, low)
     return True
 
@@ -141,7 +141,7 @@ def shift(theta, slope, mass, norm, j, by, total, low):
     """θ_j ← θ_j + by, and Z after that: infinite if θ_j is out of reach of the level, and only it has moved."""
     t = min(max(theta[j] + by, -HUGE), HUGE)
     theta[j] = t
-    if height(norm, t) - norm[LEVEL] > REACH:
+    if height(norm, t) - norm[MASS_LEVEL] > REACH:
         return np.inf, low
     total, low = plus(total, low, -mass[j])
     place(theta, slope, mass, norm, j)
@@ -162,14 +162,14 @@ def join_all(X, i, bias, theta, slope, mass, norm):
 @exact
 def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
     """θ ← θ + a·(x/m)."""
-    total, low = norm[TOTAL], norm[LOW]
+    total, low = norm[TOTAL], norm[LOW_PART]
     if bias > 0.0:
         total, low = shift(theta, slope, mass, norm, u8(0), a * (bias / m), total, low)
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         if x != 0.0:
             total, low = shift(theta, slope, mass, norm, j + u8(1), a * (x / m), total, low)
-    if LOST * norm[PEAK] <= total < np.inf:
+    if LOST_SHARE * norm[PEAK] <= total < np.inf:
         set_sum(norm, total, low)
     else:
         relevel(theta, slope, mass, norm)
@@ -179,5 +179,5 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
 def score_by(X, i, slope, norm, radius):
     """w·x + b, cut at ±HUGE."""
     f = dot(X, i, slope[1:]) + slope[0]
-    z = norm[TOTAL] + norm[LOW]
+    z = norm[TOTAL] + norm[LOW_PART]
     return cut(f / z * radius) if z > 0.0 else 0.0

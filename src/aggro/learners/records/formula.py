@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.encoding.encoder import Encoder
-from aggro.encoding.vocabulary import ABSENT
+from aggro.encoding.vocabulary import ABSENT_KIND
 from aggro.engine.column_moments import Moments, centres_and_factors
 from aggro.learners.shared.formula import Formula, Linear, NoFormula, Scaled
 
-INSIDE = (
+EXPORT_INSIDE = (
     "Export the learner inside, model.estimator_, and give it the features that model.encoded(X).X makes; or train a "
     "model of the columns that are numbers."
 )
@@ -23,12 +23,16 @@ def number_stages(encoder: Encoder, n: int) -> tuple[Formula, list[str]]:
         shown = ", ".join(f"{name!r} ({encoder.columns[name].role.value})" for name in others[:5])
         more = " …" if len(others) > 5 else ""
         raise NoFormula(
-            f"This model reads columns that are not numbers, which cannot be exported: {shown}{more}. {INSIDE}"
+            f"This model reads columns that are not numbers, which cannot be exported: {shown}{more}. {EXPORT_INSIDE}"
         )
     if layout.bounds:
-        raise NoFormula(f"Column {layout.bounds[0][0]!r} has bounds such as <0.5, which cannot be exported. {INSIDE}")
+        raise NoFormula(
+            f"Column {layout.bounds[0][0]!r} has bounds such as <0.5, which cannot be exported. {EXPORT_INSIDE}"
+        )
     columns, width = layout.number_columns.tolist(), len(layout.slots)
-    missing = {encoder.vocabulary.column(j): j for j in range(encoder.width) if encoder.vocabulary.kind(j) == ABSENT}
+    missing = {
+        encoder.vocabulary.column(j): j for j in range(encoder.width) if encoder.vocabulary.kind(j) == ABSENT_KIND
+    }
     places = np.zeros((2 * width, n))
     for k, (column, feature) in enumerate(zip(columns, layout.number_features.tolist(), strict=True)):
         for row, j in ((k, feature), (width + k, missing.get(column, n))):

@@ -41,7 +41,7 @@ from aggro.learners.shared.learner import Learner
 from aggro.learners.shared.one_row import Explanation, as_weight
 from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number, check_params
 from aggro.streams.tables.flatten import flat_record
-from aggro.streams.tables.roles import NOTHING_SAID, USED, Column
+from aggro.streams.tables.roles import NOTHING_SAID, USED_ROLES, Column
 from aggro.streams.tables.written_numbers import check_marks
 
 NONE = Kind(None, "None")
@@ -433,7 +433,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @staticmethod
     def _warn_of_missing(encoder: Encoder, names: Columns) -> None:
-        missing = [name for name, column in encoder.columns.items() if column.role in USED and name not in names]
+        missing = [name for name, column in encoder.columns.items() if column.role in USED_ROLES and name not in names]
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
             warnings.warn(
@@ -471,9 +471,9 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     def _check_known(encoder: Encoder, columns: Columns | Mapping[str, Any], what: str) -> None:
         """Refuse rows without a single column that the model has learned from."""
         met = encoder.columns
-        if any(name in met and met[name].role in USED for name in columns):
+        if any(name in met and met[name].role in USED_ROLES for name in columns):
             return
-        known = [name for name, column in met.items() if column.role in USED]
+        known = [name for name, column in met.items() if column.role in USED_ROLES]
         if not known:
             return
         wanted = ", ".join(map(repr, known[:10])) + (" …" if len(known) > 10 else "")

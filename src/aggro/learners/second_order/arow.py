@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.learners.second_order.base import CLASSES, POSITIVE_OR_AUTO, SECOND_ORDER, ClassBelief, SecondOrder
+from aggro.learners.second_order.base import CLASS_PARAMETERS, POSITIVE_OR_AUTO, SECOND_ORDER, ClassBelief, SecondOrder
 from aggro.learners.second_order.step import Method
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.model import View
@@ -112,7 +112,7 @@ class AROWClassifier(ClassBelief):
     _main = "r"
     _unit = -1
     _grid = tuple(10.0 ** (k / 2) for k in range(-3, 5))
-    _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **CLASSES}
+    _constraints: ClassVar[dict[str, Constraint]] = {"r": POSITIVE_OR_AUTO, **CLASS_PARAMETERS}
     contract = Contract(plain={"r": 1.0}, tried=({"r": "auto", "average": True},), apart=frozenset({"r"}))
 
     def __init__(

@@ -9,31 +9,30 @@ import numpy as np
 
 from aggro.engine.rule import MISTAKES, SEEN, Rule
 from aggro.learners.second_order.rule import BELIEF, MAPPED_BELIEF, SCALED_BELIEF, Belief
-from aggro.learners.second_order.step import NUMBER, BeliefParams, Method
+from aggro.learners.second_order.step import NUMBER_METHOD, BeliefParams, Method
 from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.columns import columns_of
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.features import frozen
 from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.mapped import FEATURES
+from aggro.learners.shared.mapped import MAP_PARAMETERS
 from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Number
+from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
 from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import SCALE, mode_of, unit_of
+from aggro.learners.shared.scaled import SCALE_PARAMETER, mode_of, unit_of
 from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 from aggro.learners.shared.weights import ClassWeights
 
-POSITIVE = Number(0.0, open_low=True)
 POSITIVE_OR_AUTO = Either((POSITIVE, Choice(("auto",))))
 ETA = Number(0.5, 1.0 - 1e-9, open_low=True)
 SECOND_ORDER: dict[str, Constraint] = {
     "covariance": Choice(("diagonal", "full")),
-    "scale": SCALE,
-    **FEATURES,
+    "scale": SCALE_PARAMETER,
+    **MAP_PARAMETERS,
     **COMMON,
 }
 MAPPED_UNIT = 30.0  # how much less the squared norm of mapped rows is, which is 1, than that of most scaled ones
-CLASSES: dict[str, Constraint] = {**SECOND_ORDER, "class_weight": CLASS_WEIGHT, "calibration": CALIBRATION}
+CLASS_PARAMETERS: dict[str, Constraint] = {**SECOND_ORDER, "class_weight": CLASS_WEIGHT, "calibration": CALIBRATION}
 
 
 class SecondOrder(PreparedWeights):
@@ -80,7 +79,7 @@ class SecondOrder(PreparedWeights):
         members = frozen(np.array([phi, settings["r"], settings["C"]], np.float64))
         full, bias = int(self.covariance == "full"), float(self.fit_intercept)
         method, scale = int(self._method()), self._mode()
-        rest = full, scale, self._map(), 0, int(method == NUMBER)
+        rest = full, scale, self._map(), 0, int(method == NUMBER_METHOD)
         return BeliefParams(method, members.shape[1], members, bias, int(self.average), *rest)
 
     def _check_change(self, state: Any) -> None:

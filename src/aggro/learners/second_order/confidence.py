@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from aggro.learners.second_order.base import CLASSES, ETA, POSITIVE_OR_AUTO, ClassBelief
+from aggro.learners.second_order.base import CLASS_PARAMETERS, ETA, POSITIVE_OR_AUTO, ClassBelief
 from aggro.learners.second_order.step import Method
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.params import Choice, Constraint, Either
@@ -118,7 +118,7 @@ class CWClassifier(ClassBelief):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "eta": Either((ETA, Choice(("auto",)))),
         "form": Choice(("variance", "stdev")),
-        **CLASSES,
+        **CLASS_PARAMETERS,
     }
     contract = Contract(
         exempt={
@@ -277,7 +277,7 @@ class SCWClassifier(ClassBelief):
         "C": POSITIVE_OR_AUTO,
         "eta": ETA,
         "variant": Choice(("scw1", "scw2")),
-        **CLASSES,
+        **CLASS_PARAMETERS,
     }
     contract = Contract(
         exempt={"a weight scales C": {("C", "auto"): "the check sets C"}},

@@ -16,8 +16,8 @@ from aggro.engine.jit.compile import exact_part, inline, part
 from aggro.engine.rows import entry, stored
 
 u8 = np.uint64
-ONE = u8(1)
-LOST = 1e-11  # of Σ_j Σ_jj x_j²: a variance below that is what rounding has left of it
+COVARIANCE_ONE = u8(1)
+LOST_VARIANCE = 1e-11  # of Σ_j Σ_jj x_j²: a variance below that is what rounding has left of it
 GONE = 1e-14  # of itself: a variance that a row leaves so little of is none, since rounding would leave anything
 
 
@@ -27,7 +27,7 @@ def score_of(X, i, w):
     f = 0.0
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        f += x * w[j + ONE]
+        f += x * w[j + COVARIANCE_ONE]
     return f + w[0]
 
 
@@ -37,8 +37,8 @@ def score_and_variance(X, i, w, sigma, bias):
     f = v = 0.0
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        f += x * w[j + ONE]
-        v += x * x * sigma[j + ONE]
+        f += x * w[j + COVARIANCE_ONE]
+        v += x * x * sigma[j + COVARIANCE_ONE]
     return f + w[0], v + bias * sigma[0]
 
 
@@ -48,7 +48,7 @@ def times(X, i, row, bias):
     t = 0.0
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        t += x * row[j + ONE]
+        t += x * row[j + COVARIANCE_ONE]
     return t + bias * row[0]
 
 
@@ -59,9 +59,9 @@ def full_variance(X, i, S, bias):
     alone = bias * S[0, 0]
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        v += x * times(X, i, S[j + ONE], bias)
-        alone += x * x * S[j + ONE, j + ONE]
-    return 0.0 if v < LOST * alone else v
+        v += x * times(X, i, S[j + COVARIANCE_ONE], bias)
+        alone += x * x * S[j + COVARIANCE_ONE, j + COVARIANCE_ONE]
+    return 0.0 if v < LOST_VARIANCE * alone else v
 
 
 @inline
@@ -71,7 +71,7 @@ def move(X, i, a, kappa, bias, w, sigma):
     sigma[0] /= 1.0 + kappa * sigma[0] * bias
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        j += ONE
+        j += COVARIANCE_ONE
         w[j] += a * sigma[j] * x
         sigma[j] /= 1.0 + kappa * sigma[j] * x * x
 
@@ -82,7 +82,7 @@ def lag(X, i, a, bias, u, sigma):
     u[0] += a * sigma[0] * bias
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
-        u[j + ONE] += a * sigma[j + ONE] * x
+        u[j + COVARIANCE_ONE] += a * sigma[j + COVARIANCE_ONE] * x
 
 
 @exact_part

@@ -32,15 +32,15 @@ from aggro.learners.second_order.covariance import (
     score_and_variance,
     score_of,
 )
-from aggro.learners.second_order.step import NUMBER, BeliefParams, step_of, wanted_margin
+from aggro.learners.second_order.step import NUMBER_METHOD, BeliefParams, step_of, wanted_margin
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.mapped import mapped
 from aggro.learners.shared.margins import is_mistaken, runner_up
 from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
-ONE = u8(1)
-LARGEST = 2**28  # numbers in all covariances: two gigabytes
+BELIEF_ONE = u8(1)
+LARGEST_COVARIANCES = 2**28  # numbers in all covariances: two gigabytes
 
 
 def are_variances(S: np.ndarray, state: Any) -> str:
@@ -84,7 +84,7 @@ def init(params: BeliefParams, width: int, models: int) -> Belief:
 
 def check_room(params: BeliefParams, problems: int, n: int) -> None:
     """Refuse matrices that nobody has room for."""
-    if params.full and problems * params.span * n * n > LARGEST:
+    if params.full and problems * params.span * n * n > LARGEST_COVARIANCES:
         size = 8.0 * problems * params.span * n * n / 2**30
         raise ValueError(
             f"covariance='full' has {problems * params.span} matrices of {n} by {n} numbers here, {size:.3g} GiB. "
@@ -197,12 +197,12 @@ def score_averaged(state, params, X, i, out):
 
 @inline
 def loss_of(state, params, y, out):
-    if params.method == NUMBER:
+    if params.method == NUMBER_METHOD:
         return abs(y - out[0]), False
     problems, span, g = u8(state.W.shape[0]), u8(state.W.shape[1]), u8(state.choice[0])
     variances = problems + columns_of(state) + g
     if is_alone(state):
-        margin = (2.0 * y - 1.0) * out[min(problems, u8(2)) - ONE]
+        margin = (2.0 * y - 1.0) * out[min(problems, u8(2)) - BELIEF_ONE]
         return max(0.0, wanted_margin(params, g, out[variances]) - margin), margin <= 0.0
     c, live = np.int64(y), state.tally.rows[LIVE]
     loss = 0.0
@@ -225,11 +225,11 @@ def update(state, params, X, i, y, s, out, q):
         for g in range(span):
             at = problems + k * span + g
             f, v = out[at], out[at + columns]
-            if params.method == NUMBER:
+            if params.method == NUMBER_METHOD:
                 sign = 1.0 if y >= f else -1.0
                 margin = -abs(y - f)
             else:
-                sign = (2.0 * y - 1.0) if problems == ONE else (1.0 if k == u8(np.int64(y)) else -1.0)
+                sign = (2.0 * y - 1.0) if problems == BELIEF_ONE else (1.0 if k == u8(np.int64(y)) else -1.0)
                 margin = sign * f
             alpha, kappa = step_of(params, g, margin, v, s)
             if kappa > 0.0:
@@ -269,7 +269,7 @@ def fast_score(state, params, X, i, out):
 def fast_update(state, params, X, i, y, s, out, q):
     """Learn a row of weight 1 as ``update`` does, bit for bit; return 1 if the belief moved, else 0."""
     f = out[0]
-    if params.method == NUMBER:
+    if params.method == NUMBER_METHOD:
         sign = 1.0 if y >= f else -1.0
         margin = -abs(y - f)
     else:
@@ -289,15 +289,15 @@ def suffer(state, params, y, s, out):
     problems, span, suffered = u8(state.W.shape[0]), u8(state.W.shape[1]), state.suffered
     first = problems + (u8(2) * columns_of(state) if params.average else u8(0))
     c, live = np.int64(y), state.tally.rows[LIVE]
-    new = params.method != NUMBER and state.tally.classes[u8(c)] == 0.0
+    new = params.method != NUMBER_METHOD and state.tally.classes[u8(c)] == 0.0
     state.weight[0] = min(state.weight[0] + s, HUGE)
     best = u8(0)
     for g in range(span):
         loss, mistaken = 0.0, False
-        if params.method == NUMBER:
+        if params.method == NUMBER_METHOD:
             loss = min(abs(y - out[first + g]), 1e140) ** 2
         elif is_alone(state):
-            margin = (2.0 * y - 1.0) * out[first + (min(problems, u8(2)) - ONE) * span + g]
+            margin = (2.0 * y - 1.0) * out[first + (min(problems, u8(2)) - BELIEF_ONE) * span + g]
             loss, mistaken = max(0.0, 1.0 - margin), margin <= 0.0
         else:
             for k in range(live):

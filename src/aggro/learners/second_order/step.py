@@ -53,10 +53,10 @@ import numpy as np
 
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.jit.compile import inline
-from aggro.engine.limits import LONGEST, TINY
+from aggro.engine.limits import LONGEST_ROW_NORM, TINY_SCALE
 
 u8 = np.uint64
-PHI, RIDGE, CAP = (u8(row) for row in range(3))  # of members
+MEMBER_PHI, MEMBER_RIDGE, MEMBER_CAP = (u8(row) for row in range(3))  # of members
 
 
 class Method(IntEnum):
@@ -70,7 +70,7 @@ class Method(IntEnum):
     NUMBER = 5
 
 
-STDEV, VARIANCE, SCW1, SCW2, AROW, NUMBER = (int(method) for method in Method)
+STDEV, VARIANCE, SCW1, SCW2, AROW, NUMBER_METHOD = (int(method) for method in Method)
 
 
 class BeliefParams(NamedTuple):
@@ -90,7 +90,7 @@ class BeliefParams(NamedTuple):
     @property
     def to_number(self) -> bool:
         """Whether numbers are predicted."""
-        return self.method == NUMBER
+        return self.method == NUMBER_METHOD
 
 
 @inline
@@ -98,7 +98,7 @@ def wanted_margin(params, g, v):
     """The margin that a row should have, for member g."""
     if params.method == AROW:
         return 1.0
-    phi = params.members[PHI, g]
+    phi = params.members[MEMBER_PHI, g]
     return phi * v if params.method == VARIANCE else phi * np.sqrt(v)
 
 
@@ -108,8 +108,8 @@ def length(params, g, m, v, s):
     members = params.members
     if params.method >= AROW:
         gap = (1.0 if params.method == AROW else 0.0) - m
-        return max(gap, 0.0) / (v + members[RIDGE, g] / s)
-    phi = members[PHI, g]
+        return max(gap, 0.0) / (v + members[MEMBER_RIDGE, g] / s)
+    phi = members[MEMBER_PHI, g]
     if params.method == VARIANCE:
         gap, A = phi * v - m, 1.0 + 2.0 * phi * m
         if gap <= 0.0:
@@ -122,14 +122,14 @@ def length(params, g, m, v, s):
     if n >= phi:
         return 0.0
     if params.method == SCW2:
-        k = 1.0 + 0.5 / (members[CAP, g] * s * v)
+        k = 1.0 + 0.5 / (members[MEMBER_CAP, g] * s * v)
         bend = 2.0 * k * (k + square)
         a = (phi * np.sqrt(square * n * n + 2.0 * bend) - n * (2.0 * k + square)) / bend
     else:
         zeta = 1.0 + square
         a = (phi * np.sqrt(0.25 * square * n * n + zeta) - n * (1.0 + 0.5 * square)) / zeta
     alpha = max(a, 0.0) / deviation
-    return min(alpha, members[CAP, g] * s) if params.method == SCW1 else alpha
+    return min(alpha, members[MEMBER_CAP, g] * s) if params.method == SCW1 else alpha
 
 
 @inline
@@ -137,8 +137,8 @@ def narrowing(params, g, alpha, v, s):
     """κ of member g, for its α."""
     members = params.members
     if params.method >= AROW:
-        return s / members[RIDGE, g]
-    phi = members[PHI, g]
+        return s / members[MEMBER_RIDGE, g]
+    phi = members[MEMBER_PHI, g]
     if params.method == VARIANCE:
         return 2.0 * alpha * phi
     pull = alpha * np.sqrt(v) * phi
@@ -148,10 +148,10 @@ def narrowing(params, g, alpha, v, s):
 @inline
 def step_of(params, g, m, v, s):
     """α and κ of member g; zeros for a row that asks for nothing, or whose step would not be made of floats."""
-    if not v > TINY:
+    if not v > TINY_SCALE:
         return 0.0, 0.0
     alpha = length(params, g, m, v, s)
-    if alpha == 0.0 and params.method != NUMBER:
+    if alpha == 0.0 and params.method != NUMBER_METHOD:
         return 0.0, 0.0
     kappa = narrowing(params, g, alpha, v, s)
-    return (alpha, kappa) if alpha < LONGEST and kappa < LONGEST else (0.0, 0.0)
+    return (alpha, kappa) if alpha < LONGEST_ROW_NORM and kappa < LONGEST_ROW_NORM else (0.0, 0.0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.calibration import HEIGHT, MIDDLES, SLOPE
+from aggro.engine.calibration import MIDDLES, OFFSET, SLOPE
 from aggro.engine.rule import RULES, seen
 from aggro.learners.shared.detector import Detector
 from aggro.learners.shared.features import frozen
@@ -23,7 +23,7 @@ from aggro.learners.shared.model import View
 from aggro.learners.shared.probabilities import heights_of, spread_of
 from aggro.learners.shared.tasks import Classifier
 
-NEAR = 1e-9  # how far scores may be from a sum of weights, relative to its terms, to be called linear
+LINEAR_TOLERANCE = 1e-9  # how far scores may be from a sum of weights, relative to its terms, to be called linear
 PROBES = 16  # rows by which that is found out
 
 
@@ -117,7 +117,10 @@ def by_parts(learner: Any, view: View) -> Formula:
         scores = scores[:, :1] - scores[:, 1:2]
     Z = scaled_rows(before[0], X) if before else X
     size = np.abs(Z) @ np.abs(weights) + np.abs(intercepts) + 1.0
-    if weights.shape[1] != scores.shape[1] or not (np.abs(Z @ weights + intercepts - scores) <= NEAR * size).all():
+    if (
+        weights.shape[1] != scores.shape[1]
+        or not (np.abs(Z @ weights + intercepts - scores) <= LINEAR_TOLERANCE * size).all()
+    ):
         raise NoFormula(f"{problem}, and its scores are not linear in the row.")
     return (*before, Linear(weights, intercepts))
 
@@ -151,7 +154,7 @@ def curves_of(learner: Any, tally: Any, labels: Labels, columns: int) -> Curves:
     """The curves from this many scores to probabilities."""
     live = len(labels.codes)
     which = np.arange(live) if live > 2 else np.array([1])
-    lines = tally.curve[which][:, [SLOPE, HEIGHT]].copy()
+    lines = tally.curve[which][:, [SLOPE, OFFSET]].copy()
     lines[~lines.any(axis=1), 0] = 1.0  # without a curve yet, a lead of 1 has odds of e
     heights = heights_of(tally, live, learner.calibration)
     knots = []

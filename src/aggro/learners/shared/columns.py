@@ -17,7 +17,7 @@ from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.model import NO_ORDER, Model, View
 from aggro.learners.shared.row_blocks import blocks, is_single, taken
 
-KEPT = 2**20  # indices of rows that have every column: they are not made anew for each chunk
+KEPT_INDICES = 2**20  # indices of rows that have every column: they are not made anew for each chunk
 
 
 def no_more(state: Any) -> int:
@@ -160,7 +160,7 @@ def moved(rows: np.ndarray | CSR, positions: np.ndarray, n_features: int) -> CSR
         rows = rows[:, order]
     n, d = rows.shape
     places = positions[order].astype(np.uint32).tobytes()
-    indptr, indices = full_rows(places, n) if n * d <= KEPT else full_rows.__wrapped__(places, n)
+    indptr, indices = full_rows(places, n) if n * d <= KEPT_INDICES else full_rows.__wrapped__(places, n)
     return CSR(indptr, indices, frozen(rows.reshape(-1)), n_features)
 
 

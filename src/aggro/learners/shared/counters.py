@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.drift import DRIFTS
-from aggro.engine.rule import MARKS, MISTAKES, SEEN, UPDATES
+from aggro.engine.drift import N_CHANGES
+from aggro.engine.rule import HISTORY_MARKS, MISTAKES, SEEN, UPDATES
 from aggro.learners.shared.drifts import drifts_in, recent_error
 from aggro.learners.shared.model import Model
 
@@ -69,7 +69,7 @@ class Counted:
         line before, of learners without classes their mean loss.
         """
         tally = self._attribute().state.tally
-        marks = tally.history[: tally.rows[MARKS]]
+        marks = tally.history[: tally.rows[HISTORY_MARKS]]
         fields = [("rows", np.int64), ("loss", np.float64), ("mistakes", np.int64), ("recent", np.float64)]
         table = np.zeros(marks.shape[0], fields)
         table["rows"] = marks[:, 0]
@@ -91,7 +91,7 @@ class Counted:
     @property
     def n_drifts_(self) -> int:
         """Number of times that aggro detected a rise of the error."""
-        return int(self._attribute().state.tally.marks[DRIFTS])
+        return int(self._attribute().state.tally.marks[N_CHANGES])
 
     @property
     def drift_rows_(self) -> np.ndarray:

@@ -15,12 +15,12 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.limits import FAR
+from aggro.engine.limits import FAR_VALUE
 from aggro.engine.rows import entry, is_allowed, stored
 from aggro.engine.rule import seen
-from aggro.engine.scaling import FEW, STILL, farthest
+from aggro.engine.scaling import NO_VARIANCE, PRIOR_ROWS, farthest
 
-CUT = Numbers(-FAR, FAR)
+CUT = Numbers(-FAR_VALUE, FAR_VALUE)
 
 u8 = np.uint64
 
@@ -31,8 +31,8 @@ def rows_of(state: Any) -> int:
 
 
 # (2, width or 0): means, and sums of squared deviations
-MOMENTS = Each(CUT, Numbers(0.0, lambda state: 4.0 * FAR * FAR * (rows_of(state) + 1)))
-SUMMED = Numbers(lambda state: -4.0 * FAR * rows_of(state), lambda state: 4.0 * FAR * rows_of(state))
+MOMENTS = Each(CUT, Numbers(0.0, lambda state: 4.0 * FAR_VALUE * FAR_VALUE * (rows_of(state) + 1)))
+SUMMED = Numbers(lambda state: -4.0 * FAR_VALUE * rows_of(state), lambda state: 4.0 * FAR_VALUE * rows_of(state))
 
 
 @inline
@@ -65,7 +65,7 @@ def standardise(moments, measured, raw, z, inverse):
     share = 1.0 / max(measured, 1.0)
     for j in range(width):
         v = moments[1, j] * share
-        inverse[j] = 1.0 / np.sqrt(v) if v > STILL else 0.0
+        inverse[j] = 1.0 / np.sqrt(v) if v > NO_VARIANCE else 0.0
         z[j] = (raw[j] - moments[0, j]) * inverse[j]
 
 
@@ -74,7 +74,7 @@ def count_row(moments, measured, raw):
     """Add the row to the means and deviations; return whether the moments of ``measured`` rows could not carry it."""
     share = 1.0 / (measured + 1.0)
     rest, bound = measured * share, farthest(measured) / max(measured, 1.0)
-    far = measured < FEW
+    far = measured < PRIOR_ROWS
     for j in range(u8(moments.shape[1])):
         gap = raw[j] - moments[0, j]
         far |= gap * gap > bound * moments[1, j]
@@ -94,4 +94,4 @@ def standardised(moments: np.ndarray, measured: int, raw: np.ndarray) -> tuple[n
 def inverse_deviations(moments: np.ndarray, measured: int) -> np.ndarray:
     """1/σ of each feature; 0 where it has not varied."""
     v = moments[1] / max(measured, 1)
-    return np.where(v > STILL, 1.0 / np.sqrt(np.where(v > STILL, v, 1.0)), 0.0)
+    return np.where(v > NO_VARIANCE, 1.0 / np.sqrt(np.where(v > NO_VARIANCE, v, 1.0)), 0.0)

@@ -19,7 +19,7 @@ from aggro.engine.limits import HUGE
 from aggro.engine.rows import entry, is_allowed, stored
 from aggro.engine.rows import norm as row_norm
 
-NEAR = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
+NEAR_CENTRE = 1e-6  # of the squared norm of the centre: closer rows are measured over the whole width
 
 u8 = np.uint64
 
@@ -85,7 +85,7 @@ def distance_from(X, i, w, u, p, r, top, norm):
         norm = 0.0  # nothing was taken from it
     if not (near < HUGE and is_allowed(X, i, row_norm(X, i))):
         return np.nan
-    if near > NEAR * norm:
+    if near > NEAR_CENTRE * norm:
         return np.sqrt(near)
     return near_distance(X, i, w, u, p, r, top)
 

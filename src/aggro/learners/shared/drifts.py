@@ -9,22 +9,34 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from aggro.engine.drift import BLOCKS, DRIFTS, ERRORS, FILLED, KEPT, LOSS, LOSSES, PLACE, RECENT, ROWS, WRONG
+from aggro.engine.drift import (
+    BLOCK_ERRORS,
+    BLOCK_LOSS,
+    BLOCK_ROWS,
+    BLOCKS,
+    CHANGES_KEPT,
+    ERRORS,
+    LOSSES,
+    N_CHANGES,
+    RECENT_ROWS,
+    RING_PLACE,
+    ROWS,
+)
 from aggro.engine.rule import Tally
 from aggro.learners.shared.inside import innermost, model_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def recent_sums(tally: Tally, most: int = RECENT) -> tuple[float, float]:
+def recent_sums(tally: Tally, most: int = RECENT_ROWS) -> tuple[float, float]:
     """How many the last rows are, of full blocks up to ``most`` rows and of the incomplete block, and their errors.
 
     An error is a mistake, or of learners without classes a loss.
     """
     numbers = tally.classes.shape[0] == 1
-    rows, errors = float(tally.marks[FILLED]), float(tally.sums[LOSS if numbers else WRONG])
+    rows, errors = float(tally.marks[BLOCK_ROWS]), float(tally.sums[BLOCK_LOSS if numbers else BLOCK_ERRORS])
     for back in range(1, BLOCKS + 1):
-        block = tally.recent[(int(tally.marks[PLACE]) - back) % BLOCKS]
+        block = tally.recent[(int(tally.marks[RING_PLACE]) - back) % BLOCKS]
         if rows + block[ROWS] > most:
             break
         rows += block[ROWS]
@@ -40,16 +52,16 @@ def recent_error(tally: Tally) -> float:
 
 def drifts_in(marks: np.ndarray) -> np.ndarray:
     """The rows at which the last changes were detected, in order."""
-    drifts = int(marks[DRIFTS])
-    kept = min(drifts, KEPT)
-    return np.array([marks[DRIFTS + 1 + n % KEPT] for n in range(drifts - kept, drifts)], np.int64)
+    drifts = int(marks[N_CHANGES])
+    kept = min(drifts, CHANGES_KEPT)
+    return np.array([marks[N_CHANGES + 1 + n % CHANGES_KEPT] for n in range(drifts - kept, drifts)], np.int64)
 
 
 @contextmanager
 def telling(learner: Any) -> Iterator[None]:
     """A context for a call that learns: afterwards, ``on_drift`` is called for each drift detected in it."""
     hook, model = learner.on_drift, model_of(learner)
-    before = int(model.state.tally.marks[DRIFTS]) if model is not None else 0
+    before = int(model.state.tally.marks[N_CHANGES]) if model is not None else 0
     yield
     now = model_of(learner)
     if now is None:
@@ -57,7 +69,7 @@ def telling(learner: Any) -> Iterator[None]:
     if now is not model and not innermost(learner).__dict__["warm_start"]:
         before = 0  # it began anew
     tally = now.state.tally
-    new = int(tally.marks[DRIFTS]) - before
+    new = int(tally.marks[N_CHANGES]) - before
     for row in drifts_in(tally.marks).tolist()[-new:] if new > 0 else ():
         hook(learner, row)
 

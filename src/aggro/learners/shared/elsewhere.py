@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-STEPS = {
+FOREIGN_STEPS = {
     "hinge": ("pa1", "pam1"),
     "epsilon_insensitive": ("pa1", "pam1"),
     "pa1": ("pa1", "pam1"),
@@ -30,7 +30,7 @@ PENALTY = "There is no penalty: the step keeps the weights near where they were,
 def step_for(name: str, value: Any, known: Mapping[str, Any]) -> str:
     """Advice for a loss, a mode or a learning rate of other libraries: here it is a step."""
     words = getattr(known.get("step"), "words", ())
-    fitting = [word for word in STEPS.get(str(value).lower(), ()) if word in words]
+    fitting = [word for word in FOREIGN_STEPS.get(str(value).lower(), ()) if word in words]
     if fitting:
         return f"Instead of {name}={value!r}, say step={fitting[0]!r}."
     if not words:
@@ -56,7 +56,7 @@ def saying(text: str) -> Callable[[str, Any, Mapping[str, Any]], str]:
 
 
 # Each makes the advice from the name, the value and the learner's own parameters; "" where it has none.
-ELSEWHERE: dict[str, Callable[[str, Any, Mapping[str, Any]], str]] = {
+FOREIGN_PARAMETERS: dict[str, Callable[[str, Any, Mapping[str, Any]], str]] = {
     "loss": step_for,
     "mode": step_for,
     "learning_rate": step_for,
@@ -77,7 +77,7 @@ ELSEWHERE: dict[str, Callable[[str, Any, Mapping[str, Any]], str]] = {
 
 def advice(name: str, value: Any, known: Mapping[str, Any]) -> str:
     """Advice for a parameter that is not among those ``known``, in a sentence or two."""
-    said = ELSEWHERE[name](name, value, known) if name in ELSEWHERE else ""
+    said = FOREIGN_PARAMETERS[name](name, value, known) if name in FOREIGN_PARAMETERS else ""
     if not said and (near := difflib.get_close_matches(name, known, 1, 0.5)):
         return f"Did you mean {near[0]!r}?"
     return said or f"It has: {', '.join(known)}."

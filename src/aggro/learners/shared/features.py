@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRIES, SAFE, DictReader
+from aggro.engine.jit.dicts import CAN_READ_DICTS, CELLS, ENTRY_COUNT, SAFE_TYPES, DictReader
 from aggro.engine.jit.pinned import Pinned
 from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CSR
@@ -24,7 +24,7 @@ from aggro.learners.shared.bad_values import bad_value
 INFINITY = float("inf")
 MAX_FEATURES = 2**31 - 1  # indices are 32 bits wide
 LONGEST_INTEGER = 10**1000  # of a name or a label; Python does not read or write integers of 4,300 digits
-PLAIN = (str, int)  # kinds of names that no code of a user's compares
+PLAIN_NAMES = (str, int)  # kinds of names that no code of a user's compares
 
 
 def frozen(values: np.ndarray) -> np.ndarray:
@@ -102,9 +102,9 @@ class Reader:
         (row,) = sparse_row(indptr, indices, values).value
         positions, names_at, slots = (np.zeros(room, np.int64) for _ in range(3))
         cell = np.zeros(CELLS, np.int64)
-        cell[ENTRIES] = -1
+        cell[ENTRY_COUNT] = -1
         keys, numbers, order = np.zeros(room, np.int64), np.zeros(room), np.zeros(room, np.uint64)
-        work = keys, numbers, positions, names_at, slots, order, cell, SAFE
+        work = keys, numbers, positions, names_at, slots, order, cell, SAFE_TYPES
         facts = id(names), id(index), int(plain)
         self.pinned = Pinned(DictReader(row, indptr, indices, values, *work, *facts), "dict reader")
 
@@ -204,7 +204,7 @@ class Features:
                 )
             if type(name) is not str:
                 check_name(name)
-            if type(name) not in PLAIN:
+            if type(name) not in PLAIN_NAMES:
                 self.plain, self.reader = False, None
             names.append(name)  # first: what is not in the list could not be taken back
             index[name] = n
@@ -276,7 +276,7 @@ class Features:
 
 def are_plain(names: Iterable[Any]) -> bool:
     """Whether no code of a user's compares these names."""
-    return {*map(type, names)} <= {*PLAIN}
+    return {*map(type, names)} <= {*PLAIN_NAMES}
 
 
 def check_name(name: Any) -> None:

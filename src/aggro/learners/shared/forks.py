@@ -20,12 +20,12 @@ import aggro.engine.jit.compile  # noqa: F401  it registers first, so that its l
 Result = TypeVar("Result")
 # By number, since a dict is copied in one step. Locks are re-entrant: a signal handler, or what the garbage collector
 # calls, may make a model while this thread has them.
-MODELS: dict[int, ref[Any]] = {}
-NUMBERS = count()
+LIVE_MODELS: dict[int, ref[Any]] = {}
+MODEL_NUMBERS = count()
 ENLISTING = threading.RLock()
 FORKING = threading.RLock()  # two threads may fork at once
 TURNS: dict[int, ref[Turn]] = {}
-AFTER: list[tuple[Callable[[], Any], Callable[[], Any]]] = []  # the fork: in the parent and in the child
+AFTER_FORK: list[tuple[Callable[[], Any], Callable[[], Any]]] = []  # the fork: in the parent and in the child
 
 
 class Turn:
@@ -47,7 +47,7 @@ class Turn:
     def check_free(self) -> None:
         """Refuse a call from within another one of this thread."""
         if self.in_call.locked() and self.thread == threading.get_ident():
-            raise RuntimeError(NESTED)
+            raise RuntimeError(NESTED_CALL)
 
     def alone(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` while no other thread has the lock; refuse that within another call of this thread."""
@@ -58,7 +58,7 @@ class Turn:
                 return work(*args)
 
 
-NESTED = (
+NESTED_CALL = (
     "This model is in the middle of a call, and a signal handler, or a method of an object among the data or "
     "parameters, has called it again. Let it return first; nothing was done by the inner call."
 )
@@ -66,7 +66,7 @@ NESTED = (
 
 def watch(known: dict[int, ref[Any]], new: Any) -> None:
     """Keep a weak reference to an object, for as long as it lives."""
-    number = next(NUMBERS)
+    number = next(MODEL_NUMBERS)
     with ENLISTING:
         known[number] = ref(new, lambda _: known.pop(number, None))
 
@@ -90,21 +90,21 @@ def turn_of(owner: Any) -> Turn:
 
 def enlist(model: Any) -> None:
     """Watch over the locks of a model."""
-    watch(MODELS, model)
+    watch(LIVE_MODELS, model)
 
 
 def take(lock: Any, renew: Callable[[], Any]) -> None:
     """Take a lock that is free, or this thread's own; if another thread has it, the child renews it."""
     if lock.acquire(blocking=False):
-        AFTER.append((lock.release, lock.release))
+        AFTER_FORK.append((lock.release, lock.release))
     else:
-        AFTER.append((lambda: None, renew))
+        AFTER_FORK.append((lambda: None, renew))
 
 
 def wait(lock: Any) -> None:
     """Take a lock that is held for moments."""
     lock.acquire()
-    AFTER.append((lock.release, lock.release))
+    AFTER_FORK.append((lock.release, lock.release))
 
 
 def before() -> None:
@@ -113,7 +113,7 @@ def before() -> None:
     guarded: set[int] = set()
     while True:
         ENLISTING.acquire()
-        new = {number: each for number, each in MODELS.copy().items() if number not in guarded}
+        new = {number: each for number, each in LIVE_MODELS.copy().items() if number not in guarded}
         if not new:
             break
         ENLISTING.release()
@@ -121,21 +121,21 @@ def before() -> None:
         for model in living(new):
             wait(model.guard)
             take(model.learning, model.renew)
-    AFTER.append((ENLISTING.release, ENLISTING.release))
+    AFTER_FORK.append((ENLISTING.release, ENLISTING.release))
     for turn in living(TURNS):
         take(turn.lock, turn.renew)
 
 
 def in_parent() -> None:
     """Go on."""
-    while AFTER:
-        AFTER.pop()[0]()
+    while AFTER_FORK:
+        AFTER_FORK.pop()[0]()
 
 
 def in_child() -> None:
     """Go on, without what other threads held."""
-    while AFTER:
-        AFTER.pop()[1]()
+    while AFTER_FORK:
+        AFTER_FORK.pop()[1]()
 
 
 if hasattr(os, "register_at_fork"):

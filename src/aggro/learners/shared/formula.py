@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.scaling import AUTO, FAR, MODE, NONE, RMS, ROWS, N, Scaling, of_features
+from aggro.engine.scaling import (
+    AUTO_MODE,
+    LARGEST_SCALED,
+    NO_SCALING,
+    RMS_MODE,
+    SCALE_MODE,
+    SCALED_ROWS,
+    N,
+    Scaling,
+    of_features,
+)
 from aggro.learners.shared.dense_row import inverse_deviations
 from aggro.learners.shared.scaled import divisors, unit_of
 
@@ -113,14 +123,14 @@ Formula = tuple[Stage, ...]
 def scaled_by(scaling: Scaling, n: int) -> Scaled:
     """The stage that scales the first n features as ``scaling`` does."""
     centres, divided = divisors(scaling, slice(0, n))
-    mode, counts = of_features(int(scaling.facts[MODE])), scaling.moments[N, :n]
-    by_root = np.full(n, mode == RMS) if mode != AUTO else 4.0 * counts < scaling.facts[ROWS]
+    mode, counts = of_features(int(scaling.facts[SCALE_MODE])), scaling.moments[N, :n]
+    by_root = np.full(n, mode == RMS_MODE) if mode != AUTO_MODE else 4.0 * counts < scaling.facts[SCALED_ROWS]
     return Scaled(centres, 1.0 / divided, by_root & (counts == 0.0))
 
 
 def scales_rows(scaling: Scaling) -> bool:
     """Whether features are scaled. Mapped rows, and rows whose targets alone are scaled, may be unscaled."""
-    return bool(of_features(int(scaling.facts[MODE])) != NONE)
+    return bool(of_features(int(scaling.facts[SCALE_MODE])) != NO_SCALING)
 
 
 def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
@@ -150,7 +160,7 @@ def columns_kept(kept: np.ndarray) -> Formula:
 
 def scaled_rows(stage: Scaled, X: np.ndarray) -> np.ndarray:
     """Apply a scaling stage to rows without missing values."""
-    Z: np.ndarray = (np.clip(X, -FAR, FAR) - stage.centres) * stage.factors
+    Z: np.ndarray = (np.clip(X, -LARGEST_SCALED, LARGEST_SCALED) - stage.centres) * stage.factors
     return Z if stage.unseen is None else np.where(stage.unseen, np.sign(X), Z)
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aggro.engine.calibration import MANY
-from aggro.engine.drift import SPREAD
+from aggro.engine.calibration import FOURTH_BLOCKS_FROM
+from aggro.engine.drift import LEAD_SIZE
 from aggro.engine.monitors import calibrate
 from aggro.engine.random import permutation
 from aggro.engine.rule import RULES
@@ -43,7 +43,7 @@ def calibrate_held_out(learner: Any, model: Model, rows: Any, targets: np.ndarra
     mixed = learned[permutation(learned.shape[0], np.uint64(seed))]
     mixed = mixed[np.argsort(codes[mixed], kind="stable")]
     halves = mixed[::2], mixed[1::2]
-    turns = (halves, halves[::-1]) if learned.shape[0] < MANY else (halves,)
+    turns = (halves, halves[::-1]) if learned.shape[0] < FOURTH_BLOCKS_FROM else (halves,)
     held_out = np.concatenate([scored for _, scored in turns])
     leads = np.concatenate(
         [
@@ -52,10 +52,10 @@ def calibrate_held_out(learner: Any, model: Model, rows: Any, targets: np.ndarra
         ]
     )
     tally = model.state.tally
-    if tally.sums[SPREAD] > 0.0:  # the unit of leads where several candidates learn
+    if tally.sums[LEAD_SIZE] > 0.0:  # the unit of leads where several candidates learn
         sizes = np.abs(leads).max(axis=1, initial=0.0, where=~np.isnan(leads))
-        tally.sums[SPREAD] = sizes.mean() or 1.0
-        leads /= tally.sums[SPREAD]
+        tally.sums[LEAD_SIZE] = sizes.mean() or 1.0
+        leads /= tally.sums[LEAD_SIZE]
     calibrate(tally, leads, codes[held_out], model.costs(model.labels))
 
 

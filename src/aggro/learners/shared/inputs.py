@@ -25,7 +25,7 @@ from aggro.engine.rows import CSR, first_bad, index_order, pointers_ascend
 from aggro.learners.shared.bad_values import bad_state as bad_state
 from aggro.learners.shared.bad_values import bad_value as bad_value
 from aggro.learners.shared.features import MAX_FEATURES, frozen
-from aggro.learners.shared.labels import MANY, are_plain_floats, unpacked
+from aggro.learners.shared.labels import MANY_TEXTS, are_plain_floats, unpacked
 
 Rows = np.ndarray | CSR
 
@@ -238,7 +238,7 @@ def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
 
 def are_texts(labels: np.ndarray) -> bool:
     """Whether many objects are all plain texts; False where that cannot be said soon."""
-    if labels.shape[0] < MANY:
+    if labels.shape[0] < MANY_TEXTS:
         return False
     from aggro.learners.shared.text_labels import all_texts
 

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from aggro.learners.shared.model import Model
     from aggro.learners.shared.params import Constraint
 
-FIT_ONLY = {"shuffle", "warm_start", "calibration"}  # about the order of rows or about answers, never about a state
+FIT_PARAMETERS = {
+    "shuffle",
+    "warm_start",
+    "calibration",
+}  # about the order of rows or about answers, never about a state
 
 # Parameters -------------------------------------------------------------------------------------------
 
@@ -78,8 +82,10 @@ def possible_rules(learner: Any, classes: int, room: int) -> Iterator[tuple[Rule
     models = max(learner._models(classes), learner._models(room))
     yield *rule_and_params(learner, classes), models
     constraints, own = learner._constraints, parameters_of(learner)
-    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice) and name not in FIT_ONLY}
-    switches = {name: (False, True) for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_ONLY}
+    words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice) and name not in FIT_PARAMETERS}
+    switches = {
+        name: (False, True) for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_PARAMETERS
+    }
     options = {**words, **switches}
     for chosen in product(*options.values()):
         relative = type(learner)(**{**own, **dict(zip(options, chosen, strict=True))})

@@ -14,14 +14,14 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel
 
 u8 = np.uint64
-WORD = 2**63
+INT64_LABELS = 2**63
 SEARCHED = 64  # up to here a linear search in a compiled loop beats hashing
-PLAIN = (str, bool, int, float)
+PLAIN_LABELS = (str, bool, int, float)
 AS_PLAIN: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}  # bool has no subclasses
-EXACT = 2.0**53  # below this, floats are whole numbers one by one
+EXACT_FLOATS = 2.0**53  # below this, floats are whole numbers one by one
 TOO_LONG = 10**1000  # Python does not write integers of 4,300 digits, so a model file could not hold them
-LETTERS = 64  # of a label in an array; longer ones are compared as objects
-MANY = 1000  # texts, for which a table pays
+LONGEST_LABEL = 64  # of a label in an array; longer ones are compared as objects
+MANY_TEXTS = 1000  # texts, for which a table pays
 
 
 @kernel
@@ -40,7 +40,7 @@ def whole_and_exact(values):
     """Whether all floats are whole numbers below 2^53, where none stands for its neighbour too."""
     good = True
     for i in range(u8(values.shape[0])):
-        good &= (abs(values[i]) < EXACT) & (np.trunc(values[i]) == values[i])
+        good &= (abs(values[i]) < EXACT_FLOATS) & (np.trunc(values[i]) == values[i])
     return good
 
 
@@ -141,7 +141,7 @@ class Labels:
         result = None
         if y.dtype.kind in "iufb":
             result = self._encode_numbers(y, weights)
-        elif y.shape[0] >= MANY and y.dtype.kind in "UO":
+        elif y.shape[0] >= MANY_TEXTS and y.dtype.kind in "UO":
             result = self._encode_many(y, weights)
         elif y.dtype.kind == "U":
             result = self._encode_text(y, weights)
@@ -158,9 +158,9 @@ class Labels:
         if not plain:
             check_exact(y)
         seen = list(self.codes)
-        if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= WORD for label in seen):
+        if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= INT64_LABELS for label in seen):
             return None
-        if not plain and y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= WORD:
+        if not plain and y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= INT64_LABELS:
             return None
         known = np.zeros(SEARCHED, np.int64)
         known[: len(seen)] = seen
@@ -180,7 +180,7 @@ class Labels:
         if len(seen) >= SEARCHED or not all(isinstance(label, str) and label[-1:] != "\0" for label in seen):
             return None  # arrays do not keep a NUL at the end
         width = max([y.dtype.itemsize // 4, 1, *map(len, seen)])
-        if width > LETTERS:
+        if width > LONGEST_LABEL:
             return None
         known = np.zeros(SEARCHED, f"<U{width}")
         known[: len(seen)] = seen
@@ -221,14 +221,14 @@ class Labels:
 
 def unpacked(y: Any) -> Any:
     """Labels in an array, where that can be had sooner than NumPy and pandas give it: the labels of theirs."""
-    if type(y) is list and len(y) >= MANY and type(y[0]) is str:
+    if type(y) is list and len(y) >= MANY_TEXTS and type(y[0]) is str:
         texts = np.array(y, object)
         numbered = NO_LABELS._encode_many(texts, np.empty(0)) if texts.ndim == 1 else None
         if numbered is not None:
             return np.array(numbered[1])[numbered[0].astype(np.intp)]
     dtype = getattr(y, "dtype", None)
     if hasattr(y, "factorize") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") == "O":
-        if len(y) >= MANY and hasattr(getattr(y, "array", y), "__arrow_array__"):
+        if len(y) >= MANY_TEXTS and hasattr(getattr(y, "array", y), "__arrow_array__"):
             from aggro.learners.shared.text_labels import texts_of
 
             in_letters = texts_of(getattr(y, "array", y).__arrow_array__())
@@ -272,27 +272,27 @@ def plain_labels(y: np.ndarray) -> list[Any]:
     if y.dtype.kind == "O":
         kinds = dict.fromkeys(map(type, labels))
         for kind in kinds:
-            if not issubclass(kind, PLAIN):
+            if not issubclass(kind, PLAIN_LABELS):
                 raise ValueError(f"Unknown label type: {kind.__name__}. Labels must be strings, integers or booleans.")
             if issubclass(kind, float):
                 check_exact(np.array([label for label in labels if isinstance(label, float)]))
             if issubclass(kind, int) and any(isinstance(label, int) and abs(label) >= TOO_LONG for label in labels):
                 raise ValueError("A label is an integer of more than 1,000 digits. Give such labels as text.")
-        if not kinds.keys() <= set(PLAIN):
+        if not kinds.keys() <= set(PLAIN_LABELS):
             labels = list(map(plain_label, labels))
     return labels
 
 
 def plain_label(label: Any) -> Any:
     """A label of one of the plain types: subclasses may say now this, now that of whether they are equal."""
-    kind = next(kind for kind in PLAIN if issubclass(type(label), kind))
+    kind = next(kind for kind in PLAIN_LABELS if issubclass(type(label), kind))
     return label if type(label) is kind else AS_PLAIN[kind](label)
 
 
 def check_exact(y: np.ndarray) -> None:
     """Refuse floats so large that two different labels may have been rounded to one."""
-    if y.dtype.kind == "f" and (np.abs(y) >= EXACT).any():
-        shown = y[np.abs(y) >= EXACT][0]
+    if y.dtype.kind == "f" and (np.abs(y) >= EXACT_FLOATS).any():
+        shown = y[np.abs(y) >= EXACT_FLOATS][0]
         raise ValueError(
             f"The label {shown:.0f} is a float of 2^53 or more, where different labels become one float. "
             "Give such labels as integers or strings."
@@ -311,7 +311,7 @@ def sorted_names(labels: Iterable[Any]) -> np.ndarray:
         )
     names = sorted(unique)
     array = np.array(names)
-    if array.dtype.kind == "f" and any(abs(v) >= EXACT for v in names):  # integers among floats, or of two kinds
+    if array.dtype.kind == "f" and any(abs(v) >= EXACT_FLOATS for v in names):  # integers among floats, or of two kinds
         array = np.array([int(v) for v in names])
         if array.dtype.kind == "f":
             array = np.array([int(v) for v in names], object)

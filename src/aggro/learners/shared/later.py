@@ -15,7 +15,7 @@ import numpy as np
 
 from aggro.learners.shared.forks import Turn
 
-MOST = 10_000  # rows that wait, unless it is said
+MOST_WAITING = 10_000  # rows that wait, unless it is said
 
 
 class Waiting(NamedTuple):
@@ -40,7 +40,7 @@ class Store:
     """Rows that wait for labels, by id, and the error of the predictions that were labelled."""
 
     def __init__(self) -> None:
-        self.most, self.within = MOST, None
+        self.most, self.within = MOST_WAITING, None
         self.rows: dict[Any, Waiting] = {}
         self.asked = self.labelled = self.mistakes = self.counted = self.expired = 0
         self.absolute = 0.0
@@ -142,7 +142,7 @@ class TakesLaterLabels:
     predict_one: Any
     learn_one: Any
 
-    def keep_for_labels(self, most: int = MOST, within: int | None = None) -> Self:
+    def keep_for_labels(self, most: int = MOST_WAITING, within: int | None = None) -> Self:
         """Set how many rows ``predict_one(x, id=…)`` keeps until their labels arrive, and for how long.
 
         Parameters

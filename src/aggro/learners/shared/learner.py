@@ -29,7 +29,7 @@ from aggro.learners.shared.elsewhere import check_names
 from aggro.learners.shared.features import MAX_FEATURES, Features, frozen
 from aggro.learners.shared.labels import NO_LABELS, Labels
 from aggro.learners.shared.model import NO_ORDER, Model, View, size_of
-from aggro.learners.shared.one_row import FIRST, OneRow
+from aggro.learners.shared.one_row import FIRST_TURN, OneRow
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number, check_params
 from aggro.learners.shared.progress import Watch
 from aggro.learners.shared.routes import EveryRow, in_blocks
@@ -56,9 +56,11 @@ COMMON: dict[str, Constraint] = {
     ),
     "n_features": Either((Number(1, MAX_FEATURES, integer=True), NONE)),
 }
-HARDLY = 0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
+LEAST_IMPROVEMENT = (
+    0.01  # max_iter="auto" stops after a pass whose mean loss is not better than the best by this share of it
+)
 # Parameters that change nothing of what is learned: any learner may have them, and model files do without.
-ASIDE: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
+SIDE_PARAMETERS: dict[str, Constraint] = {"verbose": Either((Number(0, integer=True), Flag()))}
 
 
 class Start(NamedTuple):
@@ -186,7 +188,9 @@ class Learner(Settable, OneRow, Columns, Counted):
         values = {name: getattr(self, name) for name in self._constraints}
         check_params(type(self).__name__, self._constraints, values)
         check_params(
-            type(self).__name__, {name: c for name, c in ASIDE.items() if name in self.__dict__}, self.__dict__
+            type(self).__name__,
+            {name: c for name, c in SIDE_PARAMETERS.items() if name in self.__dict__},
+            self.__dict__,
         )
         self._check_together()
 
@@ -362,7 +366,7 @@ class Learner(Settable, OneRow, Columns, Counted):
             # Stop when the loss no longer improves; "auto" does so without a tolerance, too: it may make many passes.
             tol = self.__dict__["tol"]
             if tol is None and self.__dict__["max_iter"] == "auto" and epoch:
-                tol = HARDLY * best
+                tol = LEAST_IMPROVEMENT * best
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
@@ -429,7 +433,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         route: Any = None,
     ) -> Self:
         if "_model" not in self.__dict__:
-            with FIRST.lock:
+            with FIRST_TURN.lock:
                 if "_model" not in self.__dict__:
                     given = inputs.given(X, type(self).__name__, names, in_stream)
                     model = self._new_model(given.width)

@@ -7,8 +7,8 @@ change on the way (integrated gradients: Sundararajan, Taly and Yan, 2017),
     part of feature j = x_j ∫₀¹ ∂f/∂x_j(αx) dα        so that the parts sum to f(x) − f(0)
 
 For Fourier features that is a closed form: with p = ω·x, feature j has the share ω_j x_j/p of what a frequency
-changes, a(cos p − 1) + b sin p, and ω_j x_j b where p = 0. For Nyström features the integral is a sum over ``STEPS``
-points (Gauss and Legendre); what that leaves out is shared out in proportion.
+changes, a(cos p − 1) + b sin p, and ω_j x_j b where p = 0. For Nyström features the integral is a sum over
+``BISECTIONS`` points (Gauss and Legendre); what that leaves out is shared out in proportion.
 """
 
 from __future__ import annotations
@@ -16,17 +16,27 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.feature_maps.fourier import QUARTER
-from aggro.engine.feature_maps.parts import COUNTED, GAMMA, KIND, LANDMARKS, NYSTROEM, SQUARES, STILL, WARM, FeatureMap
+from aggro.engine.feature_maps.parts import (
+    COUNTED_ROWS,
+    GAMMA,
+    LANDMARKS,
+    MAP_KIND,
+    MEAN_OF_SQUARES,
+    NO_SPREAD,
+    NYSTROEM,
+    WARM,
+    FeatureMap,
+)
 
-STEPS = 64
+BISECTIONS = 64
 
 
 def settled_gamma(map_: FeatureMap, x: np.ndarray) -> float:
     """The γ for a row that is scored, as ``engine.feature_maps.parts.gamma_of`` computes it, in Python."""
     if map_.numbers[GAMMA]:
         return float(map_.numbers[GAMMA])
-    mean = (map_.numbers[SQUARES] + float(x @ x)) / min(int(map_.facts[COUNTED]) + 1, WARM)
-    return 1.0 / mean if mean > STILL else 0.0
+    mean = (map_.numbers[MEAN_OF_SQUARES] + float(x @ x)) / min(int(map_.facts[COUNTED_ROWS]) + 1, WARM)
+    return 1.0 / mean if mean > NO_SPREAD else 0.0
 
 
 def parts_of_features(
@@ -35,7 +45,7 @@ def parts_of_features(
     """The parts (features, scores) of features with these scaled values, and f(0), from the mapped weights."""
     x = np.where(map_.met[which] == 1, values, 0.0)
     gamma, table = settled_gamma(map_, x), map_.table[which]
-    if map_.facts[KIND] == NYSTROEM:
+    if map_.facts[MAP_KIND] == NYSTROEM:
         return of_landmarks(map_, gamma, which, x, weights)
     columns = table.shape[1]
     steps = table * (x * np.sqrt(2.0 * gamma) / QUARTER)[:, None]  # each feature's part in each phase
@@ -52,13 +62,14 @@ def of_landmarks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The parts of features with scaled values x in each score, and f(0), for Nyström features.
 
-    Takes the integral over ``STEPS`` points; the remainder is shared out in proportion, so parts sum to f(x) − f(0).
+    Takes the integral over ``BISECTIONS`` points; the remainder is shared out in proportion, so parts sum to f(x) −
+    f(0).
     """
     n = int(map_.facts[LANDMARKS])
     beta = map_.mix[:n, :n] @ weights[:n]  # of the landmarks: f = Σ β_i k(x, l_i)
     rows, norms = map_.table[which][:, :n], map_.sizes[:n]
     products, q = x @ rows, float(x @ x)
-    places, shares = np.polynomial.legendre.leggauss(STEPS)
+    places, shares = np.polynomial.legendre.leggauss(BISECTIONS)
     places, shares = (places + 1.0) / 2.0, shares / 2.0
 
     def values(along: float) -> np.ndarray:

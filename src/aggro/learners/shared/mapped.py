@@ -13,23 +13,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple, get_type_hints
 
 from aggro.engine.feature_maps.parts import (
-    GIVEN,
-    KIND,
-    SEED,
-    SIZE,
+    GIVEN_GAMMA,
+    MAP_KIND,
+    MAP_SEED,
+    MAP_SIZE,
     FeatureMap,
     Map,
     MapParams,
     columns_of,
     new_map,
 )
-from aggro.engine.fields import COUNTED
+from aggro.engine.fields import LARGEST_COUNT
 from aggro.engine.rule import Rule, grown_into
-from aggro.engine.scaling import MODE, Scale, Scaling, new_scaling
+from aggro.engine.scaling import SCALE_MODE, Scale, Scaling, new_scaling
 from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
 
 MAX_COMPONENTS = 2**20
-FEATURES: dict[str, Constraint] = {
+MAP_PARAMETERS: dict[str, Constraint] = {
     "features": Either((Choice(("fourier", "nystroem")), Kind(None, "None"))),
     "n_components": Number(1, MAX_COMPONENTS, integer=True),
     "gamma": Either((Number(0.0, open_low=True), Choice(("auto",)))),
@@ -46,12 +46,12 @@ def map_params(features: str | None, n_components: int, gamma: Any) -> MapParams
 
 def params_of(map_: FeatureMap) -> MapParams:
     """The parameters of an existing map, as ``map_params`` gives them for a new one."""
-    return MapParams(int(map_.facts[KIND]), int(map_.facts[SIZE]), float(map_.numbers[GIVEN]))
+    return MapParams(int(map_.facts[MAP_KIND]), int(map_.facts[MAP_SIZE]), float(map_.numbers[GIVEN_GAMMA]))
 
 
 def sow(map_: FeatureMap, seed: int) -> None:
     """Seed the random numbers of a map."""
-    map_.facts[SEED] = int(seed) % COUNTED
+    map_.facts[MAP_SEED] = int(seed) % LARGEST_COUNT
 
 
 def mapped(rule: Rule, module: str) -> Rule:
@@ -74,7 +74,7 @@ def mapped(rule: Rule, module: str) -> Rule:
     def grow(old: Any, params: Any, width: int, models: int) -> Any:
         known = params_of(old.map)
         learns = rule.grow(without_map(rule, old), params, columns_of(known), models)
-        fresh = before(int(old.scaling.facts[MODE]), old.scaling.target.shape[0] > 0, known, width)
+        fresh = before(int(old.scaling.facts[SCALE_MODE]), old.scaling.target.shape[0] > 0, known, width)
         return state(*learns, *map(grown_into, (old.scaling, old.map), fresh))
 
     return replace(rule, state=made, init=init, grow=grow, single=False)

@@ -22,11 +22,11 @@ from aggro.engine.jit.compile import inline
 from aggro.engine.rule import LIVE
 
 u8 = np.uint64
-NONE, ONE = u8(0), u8(1)
+CLASS_ZERO, CLASS_ONE = u8(0), u8(1)
 
 
 @inline
-def runner_up(live, c, scores, start=NONE, span=ONE):
+def runner_up(live, c, scores, start=CLASS_ZERO, span=CLASS_ONE):
     """The best-scoring class other than c, or -1 if c is alone; the score of class k is ``scores[start + k·span]``."""
     r = -1
     for k in range(live):

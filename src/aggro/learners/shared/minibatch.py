@@ -15,7 +15,7 @@ from aggro.engine.jit.compile import exact, inline, python_too
 from aggro.engine.solve.box_qp import box_qp, qp_room, ridge_solve
 from aggro.engine.steps import LS, PA1
 
-ROUNDING = 1e-12
+BATCH_ROUNDING = 1e-12
 u8 = np.uint64
 
 
@@ -69,7 +69,7 @@ def limits(step, sign, C):
 @exact
 def at_margin(step, r, size, edge):
     """Whether a row is at its margin but for rounding, as a window's rows are; ``size`` is of its aim and score."""
-    return step != LS and abs(abs(r) - edge) <= ROUNDING * size
+    return step != LS and abs(abs(r) - edge) <= BATCH_ROUNDING * size
 
 
 @exact

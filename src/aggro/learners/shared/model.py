@@ -32,16 +32,16 @@ from aggro.engine.monitors import Observer, observer
 from aggro.engine.passes import OneRowCall
 from aggro.engine.rule import RULES, SEEN, completed, copy_state
 from aggro.learners.shared.features import Features, frozen
-from aggro.learners.shared.forks import NESTED, enlist
+from aggro.learners.shared.forks import NESTED_CALL, enlist
 from aggro.learners.shared.labels import Labels
 from aggro.learners.shared.one_row_code import (
-    CODE,
+    CODE_AT,
     LEARN_DICT,
     LEARN_ROW,
     NEVER_FITS,
+    NOT_FOUND,
     SCORE_DICT,
     SCORE_ROW,
-    UNKNOWN,
     pinned_call,
     place_of,
 )
@@ -123,8 +123,8 @@ class Model:
         self.dense_shape = NO_SHAPE
         self.dense_row = np.zeros(0)
         self.dense_pinned: Pinned | None = None
-        self._score_dict = self._learn_dict = UNKNOWN  # where the code for dicts is
-        self._score_dense = self._learn_dense = UNKNOWN  # and that for the one dense row
+        self._score_dict = self._learn_dict = NOT_FOUND  # where the code for dicts is
+        self._score_dense = self._learn_dense = NOT_FOUND  # and that for the one dense row
         self._room = 0  # for names of features
         self.may_go_back = False  # a call is under way that takes new features back if it fails
         self._hold: Any = None  # makes room for a row that the state is to keep
@@ -141,13 +141,13 @@ class Model:
     def check_free(self) -> None:
         """Refuse a call from within another one of this thread."""
         if self.in_call.locked() and self.calling_thread == get_ident():
-            raise RuntimeError(NESTED)
+            raise RuntimeError(NESTED_CALL)
 
     def check_idle(self) -> None:
         """Refuse a call that learns within another call of this thread, or while this thread learns many rows."""
         self.check_free()
         if self.in_pass.locked() and self.learning_thread == get_ident():
-            raise RuntimeError(NESTED)
+            raise RuntimeError(NESTED_CALL)
 
     def alone(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` with the guard held; refuse that within another call of this thread."""
@@ -297,8 +297,8 @@ class Model:
         rule = RULES[type(self.state)]
         self._hold = rule.hold
         self._room = self.features.reserved or self.width
-        self._score_dict = self._score_dense = self._learn_dense = UNKNOWN  # the state may be of another type
-        self._learn_dict = UNKNOWN if rule.hold is None else NEVER_FITS
+        self._score_dict = self._score_dense = self._learn_dense = NOT_FOUND  # the state may be of another type
+        self._learn_dict = NOT_FOUND if rule.hold is None else NEVER_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
         averaged = self.averaged and not rule.judges_mean
@@ -312,11 +312,11 @@ class Model:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
         if row is not self.dense_pinned:
-            code = CODE[place_of(SCORE_ROW, self.layout_number, pinned, row)]
+            code = CODE_AT[place_of(SCORE_ROW, self.layout_number, pinned, row)]
         else:
             if self._score_dense < 0:
                 self._score_dense = place_of(SCORE_ROW, self.layout_number, pinned, row)
-            code = CODE[self._score_dense]
+            code = CODE_AT[self._score_dense]
         call = code.call
         first: float = call(pinned, row, code.pass_at)
         return first
@@ -332,11 +332,11 @@ class Model:
                 self.swap(state, self.params, self.labels, self.width)
                 pinned = self.pin()
         if row is not self.dense_pinned:
-            code = CODE[place_of(LEARN_ROW, self.layout_number, pinned, row)]
+            code = CODE_AT[place_of(LEARN_ROW, self.layout_number, pinned, row)]
         else:
             if self._learn_dense < 0:
                 self._learn_dense = place_of(LEARN_ROW, self.layout_number, pinned, row)
-            code = CODE[self._learn_dense]
+            code = CODE_AT[self._learn_dense]
         call = code.call
         learned: int = call(pinned, row, target, weight, code.pass_at)
         return bool(learned)
@@ -352,7 +352,7 @@ class Model:
                 return INFINITY
         if self._score_dict < 0:
             self._score_dict = place_of(SCORE_DICT, self.layout_number, self.pinned, reader.pinned)
-        code = CODE[self._score_dict]
+        code = CODE_AT[self._score_dict]
         call = code.call  # a name for it: Python would look for a method
         first: float = call(self.pinned, reader.pinned, id(x), self.least, code.pass_at, code.row_at)
         return first
@@ -371,7 +371,7 @@ class Model:
                 return -1
         if self._learn_dict < 0:
             self._learn_dict = place_of(LEARN_DICT, self.layout_number, self.pinned, reader.pinned)
-        code = CODE[self._learn_dict]
+        code = CODE_AT[self._learn_dict]
         call = code.call
         room = 0 if self.may_go_back else self._room
         learned: int = call(self.pinned, reader.pinned, id(x), target, weight, room, code.pass_at, code.row_at)

@@ -15,12 +15,12 @@ from aggro.engine.rows import CSR, first_bad
 from aggro.learners.shared import inputs
 from aggro.learners.shared.drifts import telling
 from aggro.learners.shared.features import Features, Ordered, as_float, frozen
-from aggro.learners.shared.forks import NESTED, Turn
+from aggro.learners.shared.forks import NESTED_CALL, Turn
 from aggro.learners.shared.later import TakesLaterLabels
 from aggro.learners.shared.model import INFINITY, Model, View
 
-FLOAT = np.dtype(np.float64)
-FIRST = Turn()  # two threads may bring the first rows to one learner at once
+ROW_DTYPE = np.dtype(np.float64)
+FIRST_TURN = Turn()  # two threads may bring the first rows to one learner at once
 
 
 class Asked(NamedTuple):
@@ -145,7 +145,7 @@ class OneRow(TakesLaterLabels):
         if type(weight) is float and LIGHTEST <= weight <= HEAVIEST:
             with model.guard:  # as ``model.alone`` does, and nothing new about the row: the common case, kept short
                 if model.in_call.locked():
-                    raise RuntimeError(NESTED)
+                    raise RuntimeError(NESTED_CALL)
                 model.calling_thread = get_ident()
                 with model.in_call:
                     if not model.stale and not model.busy:
@@ -160,7 +160,7 @@ class OneRow(TakesLaterLabels):
         return self
 
     def _learn_first(self, x: Any, y: Any, weight: float) -> None:
-        with FIRST.lock:
+        with FIRST_TURN.lock:
             model: Model | None = self.__dict__.get("_model")
             if model is None:
                 model = self._new_model()
@@ -173,7 +173,7 @@ class OneRow(TakesLaterLabels):
         """An array of the form that came before, or known features in order; None for all else."""
         if type(x) is Ordered:
             return model.features.known(x)
-        if type(x) is np.ndarray and x.dtype is FLOAT and x.shape == model.dense_shape:
+        if type(x) is np.ndarray and x.dtype is ROW_DTYPE and x.shape == model.dense_shape:
             features = model.features
             if features.n == x.shape[0] or features.reserved:  # as when the room was made
                 model.dense_row[...] = x  # in less time than [:], which makes a view first

@@ -13,7 +13,7 @@ LEARN_DICT  ``learn_dict``   a reader and the address of a dict  ``learn_row``, 
 SCORE_DICT  ``score_dict``   a reader and the address of a dict  ``score_row``, and that to ``score_rows``
 =========== ================ =================================== ===================================
 
-All that was found is in ``CODE``, and a model keeps its keys there instead of functions: who walks a model, to
+All that was found is in ``CODE_AT``, and a model keeps its keys there instead of functions: who walks a model, to
 weigh it or to copy it, would walk on into Numba.
 """
 
@@ -61,12 +61,12 @@ def never_fits(*_: Any) -> int:
     return -1
 
 
-NEVER_FITS, UNKNOWN = 0, -1  # places: of the above, and of what is yet to be found
-CODE = {NEVER_FITS: Code(never_fits, 0)}
+NEVER_FITS, NOT_FOUND = 0, -1  # places: of the above, and of what is yet to be found
+CODE_AT = {NEVER_FITS: Code(never_fits, 0)}
 PLACES: dict[tuple[int, int, type], int] = {}  # by the layout's number, the job and the type of the row
 LAYOUTS: dict[Layout, int] = {}  # each with a number, which is quicker to look up by
 # There is no lock here, which a signal handler that uses a model could wait for: each step below is one call of a dict.
-NUMBERS = count(NEVER_FITS + 1)
+PLACE_NUMBERS = count(NEVER_FITS + 1)
 
 
 def pinned_call(call: OneRowCall) -> tuple[Pinned, int]:
@@ -74,17 +74,17 @@ def pinned_call(call: OneRowCall) -> tuple[Pinned, int]:
     layout = layout_of(call.state, call.params)
     number = LAYOUTS.get(layout)
     if number is None:
-        number = LAYOUTS.setdefault(layout, next(NUMBERS))
+        number = LAYOUTS.setdefault(layout, next(PLACE_NUMBERS))
     return Pinned(call, layout, outside=from_outside(layout)), number
 
 
 def place_of(job: int, number: int, model: Pinned, row: Pinned) -> int:
-    """The key in ``CODE`` of the code for a job; ``row`` is a packed row, or a dict reader, which begins with one."""
+    """The key in ``CODE_AT`` of the code for a job; ``row`` is a packed row, or a dict reader that begins so."""
     key = (number, job, type(row.value[0]))
     place = PLACES.get(key)
     if place is None:
-        place = next(NUMBERS)
-        CODE[place] = compiled(job, model, row)
+        place = next(PLACE_NUMBERS)
+        CODE_AT[place] = compiled(job, model, row)
         place = PLACES.setdefault(key, place)
     return place
 

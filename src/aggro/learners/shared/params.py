@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from aggro.engine.steps import PASSIVE_AGGRESSIVE
 from aggro.engine.user_steps import OWN_STEPS, OwnStep
 
-HUGE = sys.float_info.max
+LARGEST_PARAMETER = sys.float_info.max
 
 
 class Constraint(Protocol):
@@ -42,13 +42,16 @@ class Number:
         # An integer may be larger than any float, so it is compared as it is; a short float cannot hold the limits.
         number: Any = value.item() if hasattr(value, "item") else value
         above = number > self.low if self.open_low else number >= self.low
-        return bool(above and number <= self.high and -HUGE <= number <= HUGE)
+        return bool(above and number <= self.high and -LARGEST_PARAMETER <= number <= LARGEST_PARAMETER)
 
     def __str__(self) -> str:
         left = "(" if self.open_low or self.low == -math.inf else "["
         right = ")" if self.high == math.inf else "]"
         kind = "an int" if self.integer else "a float"
         return f"{kind} in the range {left}{self.low}, {self.high}{right}"
+
+
+POSITIVE = Number(0.0, open_low=True)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.feature_maps.parts import NO_MAP, MapParams, real_columns
-from aggro.engine.scaling import MODE
+from aggro.engine.scaling import SCALE_MODE
 from aggro.learners.shared.contract import Contract
 from aggro.learners.shared.formula import Formula, Linear, behind_scaling
 from aggro.learners.shared.map_formula import map_formula
@@ -22,7 +22,7 @@ from aggro.learners.shared.scaled import divisors, is_of, mode_of, scaled_row, u
 from aggro.learners.shared.weights import Weights
 
 MAPPED_AT_ONCE = 2**13  # rows times frequencies, or landmarks
-SETTLED = 64  # rows after which γ and the frequencies of the features that most rows have stay
+MAP_SETTLED = 64  # rows after which γ and the frequencies of the features that most rows have stay
 
 
 class PreparedWeights(Weights):
@@ -64,7 +64,7 @@ class PreparedWeights(Weights):
         """
         if self.features is None:
             return 0
-        return SETTLED if self.features == "fourier" else SETTLED + 2 * int(self.n_components)
+        return MAP_SETTLED if self.features == "fourier" else MAP_SETTLED + 2 * int(self.n_components)
 
     def _mode(self) -> int:
         """The number of the mode in which rows are scaled."""
@@ -72,7 +72,7 @@ class PreparedWeights(Weights):
 
     def _check_preparation(self, state: Any) -> None:
         """Refuse a scale or a map other than the one that the state has learned with."""
-        mode = int(state.scaling.facts[MODE]) if hasattr(state, "scaling") else 0
+        mode = int(state.scaling.facts[SCALE_MODE]) if hasattr(state, "scaling") else 0
         given = mode == 0 and hasattr(state, "scaling") and self._mode() != 0  # weights were set, and had no scale
         if not given and not is_of(mode, self.scale):
             raise ValueError(

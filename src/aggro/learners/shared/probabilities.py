@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from aggro.engine.calibration import BINS, RAISED, isotonic, probabilities
-from aggro.engine.drift import COUNTED, SPREAD
+from aggro.engine.drift import LEAD_SIZE, ROWS_COUNTED
 from aggro.engine.rule import Tally
 from aggro.learners.shared.labels import Labels
 
@@ -32,7 +32,7 @@ def heights_of(tally: Tally, live: int, calibration: str) -> np.ndarray:
     if calibration != "isotonic" or not tally.curve.any():
         return SIGMOIDS
     heights = np.empty((live, BINS))
-    isotonic(tally.pairs[:live], int(tally.marks[COUNTED]), heights)
+    isotonic(tally.pairs[:live], int(tally.marks[ROWS_COUNTED]), heights)
     return heights
 
 
@@ -48,7 +48,7 @@ def agree(shares: np.ndarray, scores: np.ndarray) -> None:
 
 def spread_of(tally: Tally) -> float:
     """The divisor of leads: 1, unless several candidates learn in parallel."""
-    return float(tally.sums[SPREAD]) or 1.0
+    return float(tally.sums[LEAD_SIZE]) or 1.0
 
 
 def raised(tally: Tally, scores: np.ndarray) -> np.ndarray:

@@ -15,10 +15,10 @@ from typing import Any, Self
 
 from aggro.engine.rule import SEEN, Tally
 
-PATIENCE = 1.0  # seconds before the first word
+PROGRESS_AFTER = 1.0  # seconds before the first word
 FRAME = 0.1  # seconds between two pictures of the bar, and what a piece of rows is to take
-LONGEST = 10.0  # seconds between two lines; they come at 1, 2, 4 and 8 seconds, and then so often
-FIRST = 1024  # rows of the first piece; it doubles, up to eightfold, until a piece takes its time
+LONGEST_SILENCE = 10.0  # seconds between two lines; they come at 1, 2, 4 and 8 seconds, and then so often
+FIRST_PIECE = 1024  # rows of the first piece; it doubles, up to eightfold, until a piece takes its time
 
 
 class Watch:
@@ -30,10 +30,10 @@ class Watch:
     def __init__(self, name: str, rows: int, passes: int) -> None:
         self.name, self.rows, self.passes = name, rows, passes
         self.begun = monotonic()
-        self._next = self.begun + PATIENCE
+        self._next = self.begun + PROGRESS_AFTER
         self._number, self._loss, self._seen = 0, 0.0, 0  # of the pass: its number, and what was counted before it
         self._clock, self._counted, self._learned = 0.0, 0, 0  # when rows were first counted, and how many
-        self._size = FIRST
+        self._size = FIRST_PIECE
         self._bar: Any = None
         self._tally: Tally | None = None  # the last that was seen
 
@@ -80,7 +80,7 @@ class Watch:
             drawn = is_terminal(sys.stderr) and find_spec("rich") is not None
             self._bar = Bar(self.name) if drawn else Lines(self.name)
         self._bar.show(self._learned / max(self.rows * self.passes, 1), text)
-        self._next = now + (FRAME if self._bar.moves else min(now - self.begun, LONGEST))
+        self._next = now + (FRAME if self._bar.moves else min(now - self.begun, LONGEST_SILENCE))
 
     def __enter__(self) -> Self:
         return self

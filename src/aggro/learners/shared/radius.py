@@ -27,7 +27,7 @@ import numpy as np
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import exact, inline
 
-RADIUS, STEPS, SPREAD, RATE = range(4)
+RADIUS_VALUE, RADIUS_STEPS, RADIUS_SPREAD, RADIUS_RATE = range(4)
 Radius = Annotated[np.ndarray, Numbers(0.0)]
 
 
@@ -39,20 +39,20 @@ def new_radius() -> np.ndarray:
 @inline
 def radius_of(known, given):
     """The radius in use: the given one, or the learned one where 0 is given."""
-    return given if given > 0.0 else known[RADIUS]
+    return given if given > 0.0 else known[RADIUS_VALUE]
 
 
 @exact
 def learn_radius(known, nu, d):
     """Take a step towards the distance that a share ν of the rows exceeds; ``known`` comes from ``new_radius``."""
-    radius = known[RADIUS]
+    radius = known[RADIUS_VALUE]
     if radius == 0.0:
-        known[RADIUS] = d
+        known[RADIUS_VALUE] = d
         return
-    known[STEPS] += 1.0
-    known[SPREAD] += min(1.0, abs(d / radius - 1.0))
-    t = known[STEPS]
-    rate = min(2.0 * (1.0 + known[SPREAD]) / (1.0 + t) / np.sqrt(t), known[RATE] if t > 1.0 else 1.0)
-    known[RATE] = rate
+    known[RADIUS_STEPS] += 1.0
+    known[RADIUS_SPREAD] += min(1.0, abs(d / radius - 1.0))
+    t = known[RADIUS_STEPS]
+    rate = min(2.0 * (1.0 + known[RADIUS_SPREAD]) / (1.0 + t) / np.sqrt(t), known[RADIUS_RATE] if t > 1.0 else 1.0)
+    known[RADIUS_RATE] = rate
     outside = 1.0 if d > radius else 0.0
-    known[RADIUS] = radius * np.exp(rate * (outside - nu))
+    known[RADIUS_VALUE] = radius * np.exp(rate * (outside - nu))

@@ -17,12 +17,12 @@ from aggro.engine.prepared_rows import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule, grown_into
 from aggro.engine.scaling import (
-    FAR,
-    MODE,
-    RMS,
-    ROWS,
-    STANDARD,
-    STILL,
+    LARGEST_SCALED,
+    NO_VARIANCE,
+    RMS_MODE,
+    SCALE_MODE,
+    SCALED_ROWS,
+    STANDARD_MODE,
     Scale,
     Scaling,
     new_scaling,
@@ -31,8 +31,8 @@ from aggro.engine.scaling import (
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
 
 NONE = Kind(None, "None")
-SCALE: Constraint = Either((Choice(("auto", "standard", "rms", "target")), Flag(), NONE))
-WORDS = {
+SCALE_PARAMETER: Constraint = Either((Choice(("auto", "standard", "rms", "target")), Flag(), NONE))
+SCALE_WORDS = {
     None: Scale.NONE,
     False: Scale.NONE,
     True: Scale.STANDARD,
@@ -44,25 +44,25 @@ WORDS = {
 
 
 # Modes of learners without an intercept, where they are not DIVIDED.
-DIVIDED = {Scale.NONE: Scale.NONE, Scale.TARGET: Scale.TARGET_DIVIDED, Scale.UNIT: Scale.UNIT_DIVIDED}
-LATER = {Scale.UNIT: Scale.AUTO, Scale.UNIT_DIVIDED: Scale.DIVIDED}  # modes that others may become
+DIVIDED_SCALES = {Scale.NONE: Scale.NONE, Scale.TARGET: Scale.TARGET_DIVIDED, Scale.UNIT: Scale.UNIT_DIVIDED}
+LATER_SCALES = {Scale.UNIT: Scale.AUTO, Scale.UNIT_DIVIDED: Scale.DIVIDED}  # modes that others may become
 
 
 def mode_of(scale: Any, centred: bool = True) -> int:
     """The number of the mode for the parameter ``scale``; without an intercept, features are not ``centred``."""
-    mode = WORDS[scale]
-    return int(mode if centred else DIVIDED.get(mode, Scale.DIVIDED))
+    mode = SCALE_WORDS[scale]
+    return int(mode if centred else DIVIDED_SCALES.get(mode, Scale.DIVIDED))
 
 
 def scales_features(scale: Any) -> bool:
     """Whether features are scaled, and not targets alone."""
-    return bool(WORDS[scale] not in (Scale.NONE, Scale.TARGET))
+    return bool(SCALE_WORDS[scale] not in (Scale.NONE, Scale.TARGET))
 
 
 def is_of(mode: int, scale: Any) -> bool:
     """Whether a state of this mode is one that ``scale`` asks for, with or without an intercept."""
     begins = {Scale(mode_of(scale, centred)) for centred in (True, False)}
-    return mode in begins | {LATER.get(begin, begin) for begin in begins}
+    return mode in begins | {LATER_SCALES.get(begin, begin) for begin in begins}
 
 
 def scaled(rule: Rule, module: str) -> Rule:
@@ -78,7 +78,7 @@ def scaled(rule: Rule, module: str) -> Rule:
 
     def grow(old: Any, params: Any, width: int, models: int) -> Any:
         plain = rule.grow(without_scaling(rule, old), params, width, models)
-        fresh = new_scaling(int(old.scaling.facts[MODE]), width, old.scaling.target.shape[0] > 0)
+        fresh = new_scaling(int(old.scaling.facts[SCALE_MODE]), width, old.scaling.target.shape[0] > 0)
         return state(*plain, grown_into(old.scaling, fresh))
 
     def hold(old: Any, X: Any) -> Any:
@@ -104,8 +104,8 @@ def widest(scaling: Scaling, X: Any) -> Any:
 
 def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scale one row as it is scored: features and values, first those given, in order, then those that it lacks."""
-    if of_features(state.scaling.facts[MODE]) == Scale.NONE:
-        return indices, np.clip(values, -FAR, FAR)
+    if of_features(state.scaling.facts[SCALE_MODE]) == Scale.NONE:
+        return indices, np.clip(values, -LARGEST_SCALED, LARGEST_SCALED)
     alone = Alone(state.scaling)
     order = np.argsort(indices, kind="stable")
     ends, width = np.array([0, indices.shape[0]]), state.scaling.moments.shape[1]
@@ -122,20 +122,20 @@ def unit_of(target: np.ndarray) -> float:
     """The unit of scores in units of the target, as ``engine.scaled_targets.unit_among`` computes it, in Python."""
     n, _, squares = target
     v = squares / max(n, 1.0)
-    return float(np.sqrt(v)) if v > STILL else 1.0
+    return float(np.sqrt(v)) if v > NO_VARIANCE else 1.0
 
 
 def divisors(scaling: Scaling, which: Any) -> tuple[np.ndarray, np.ndarray]:
     """The centre that is subtracted from each feature, and its divisor; infinite if the feature is never learned."""
     n, mean, squares = scaling.moments[:, which]
-    mode = of_features(int(scaling.facts[MODE]))
+    mode = of_features(int(scaling.facts[SCALE_MODE]))
     if mode == Scale.NONE:
         return np.zeros(n.shape), np.ones(n.shape)
-    t = max(int(scaling.facts[ROWS]), 1)
+    t = max(int(scaling.facts[SCALED_ROWS]), 1)
     lacking = 1.0 - n / t
     centre = mean * (1.0 - lacking)
     variance = (squares + mean * mean * n * lacking) / t
     power = (squares + mean * mean * n) / np.maximum(n, 1.0)
-    centred = np.full(n.shape, mode == STANDARD) if mode in (STANDARD, RMS) else 4.0 * n >= t
+    centred = np.full(n.shape, mode == STANDARD_MODE) if mode in (STANDARD_MODE, RMS_MODE) else 4.0 * n >= t
     divided = np.where(centred, variance, power)
-    return np.where(centred, centre, 0.0), np.where(divided > STILL, np.sqrt(divided), np.inf)
+    return np.where(centred, centre, 0.0), np.where(divided > NO_VARIANCE, np.sqrt(divided), np.inf)

@@ -13,7 +13,7 @@ import numpy as np
 from aggro.engine.limits import HEAVIEST, LARGEST_VALUE
 from aggro.learners.shared import inputs
 from aggro.learners.shared.features import as_float
-from aggro.learners.shared.forks import NESTED
+from aggro.learners.shared.forks import NESTED_CALL
 from aggro.learners.shared.labels import Labels, all_same
 from aggro.learners.shared.later import predict_for_later
 from aggro.learners.shared.learner import NONE, Learner
@@ -155,7 +155,7 @@ class Classifier(Learner):
             return None
         with model.guard:  # as ``model.alone`` does, in less time
             if model.in_call.locked():
-                raise RuntimeError(NESTED)
+                raise RuntimeError(NESTED_CALL)
             model.calling_thread = get_ident()
             with model.in_call:
                 f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
@@ -440,7 +440,7 @@ class Regressor(Learner):
             return 0.0
         with model.guard:  # as ``model.alone`` does, in less time
             if model.in_call.locked():
-                raise RuntimeError(NESTED)
+                raise RuntimeError(NESTED_CALL)
             model.calling_thread = get_ident()
             with model.in_call:
                 return self._score_one(model, x)

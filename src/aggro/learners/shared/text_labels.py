@@ -18,14 +18,14 @@ from aggro.engine.jit.dicts import CAN_READ_DICTS, PyDict_GetItemWithError, PyLo
 from aggro.engine.jit.intrinsics import word_at
 
 u8 = np.uint64
-ENTRIES = 512  # more labels are looked up by Python
+TABLE_ENTRIES = 512  # more labels are looked up by Python
 SLOTS_LOG = 12
-WORDS = 64  # of a label, or letters; longer ones are compared by Python
+LABEL_WORDS = 64  # of a label, or letters; longer ones are compared by Python
 SHIFT = u8(64 - SLOTS_LOG)
 MASK = u8(2**SLOTS_LOG - 1)
 LATELY = 256  # objects that are known by their addresses
-BLOCK = 2**20  # labels, after which other threads may run
-TEXT = id(str)
+LABELS_AT_ONCE = 2**20  # labels, after which other threads may run
+TEXT_TYPE = id(str)
 CAN_READ_TEXT = CAN_READ_DICTS and sys.byteorder == "little"
 
 
@@ -152,7 +152,7 @@ def slot_of_bytes(letters, address, p, stop, first, odd):
         p += u8(8)
         total += word_of(letters, address, p, stop) * odd[j]
         j += u8(1)
-    return (total * odd[u8(WORDS)]) >> SHIFT
+    return (total * odd[u8(LABEL_WORDS)]) >> SHIFT
 
 
 @kernel
@@ -167,7 +167,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
             return np.int64(-1)
         p, stop = u8(bounds[i]), u8(bounds[i + u8(1)])
         length = stop - p
-        if length > u8(WORDS):
+        if length > u8(LABEL_WORDS):
             return np.int64(i)
         first = word_of(letters, address, p, stop) if p < stop else u8(0)
         slot = slot_of_bytes(letters, address, p, stop, first, table.odd)
@@ -208,9 +208,11 @@ def all_texts(y: np.ndarray) -> bool:
     if not CAN_READ_TEXT:
         return False
     address, stride = y.__array_interface__["data"][0], y.strides[0]
-    ends = [min(start + BLOCK, y.shape[0]) for start in range(0, y.shape[0], BLOCK)]
+    ends = [min(start + LABELS_AT_ONCE, y.shape[0]) for start in range(0, y.shape[0], LABELS_AT_ONCE)]
     lately = (np.zeros(LATELY, np.int64) for _ in ends)  # of one call: between two, an object may go
-    return all(first_other(address, stride, max(0, end - BLOCK), end, TEXT, next(lately)) == end for end in ends)
+    return all(
+        first_other(address, stride, max(0, end - LABELS_AT_ONCE), end, TEXT_TYPE, next(lately)) == end for end in ends
+    )
 
 
 class TextTable:
@@ -220,16 +222,16 @@ class TextTable:
         self.n = 0
         self.arrays = Table(
             np.full(2**SLOTS_LOG, -1, np.int64),
-            np.zeros((ENTRIES, width), np.uint32 if letters else np.uint64),
-            np.zeros(ENTRIES),
-            np.zeros(ENTRIES, np.int64),
+            np.zeros((TABLE_ENTRIES, width), np.uint32 if letters else np.uint64),
+            np.zeros(TABLE_ENTRIES),
+            np.zeros(TABLE_ENTRIES, np.int64),
             ODD,
             np.zeros(width + 1, np.int64),
         )
 
     def put_letters(self, letters: Any, code: int) -> bool:
         """Add a label as a row of letters; False if there is no room."""
-        if self.n == ENTRIES:
+        if self.n == TABLE_ENTRIES:
             return False
         self.arrays.words[self.n, : len(letters)] = letters
         self.arrays.codes[self.n] = code
@@ -238,7 +240,7 @@ class TextTable:
         return True
 
 
-ODD = odd_numbers(WORDS + 1)
+ODD = odd_numbers(LABEL_WORDS + 1)
 
 
 class Numbered(NamedTuple):
@@ -252,7 +254,7 @@ class Numbered(NamedTuple):
 def number_array(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> Numbered | None:
     """Number an array of letters; None if there are too many labels, or too long ones."""
     width = max(y.dtype.itemsize // 4, 1)
-    if width > WORDS:
+    if width > LABEL_WORDS:
         return None
     letters = np.ascontiguousarray(y, f"=U{width}").view(np.uint32).reshape(-1, width)
     table = TextTable(width, True)
@@ -279,8 +281,8 @@ def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
     start, n = 0, y.shape[0]
     while start < n:
         address, stride = y.__array_interface__["data"][0], y.strides[0]
-        end = min(start + BLOCK, n)
-        work = id(numbers), lately, lately_codes, codes, start, TEXT
+        end = min(start + LABELS_AT_ONCE, n)
+        work = id(numbers), lately, lately_codes, codes, start, TEXT_TYPE
         stop = int(number_objects(address, stride, end, weights, *work))
         if stop < end:
             label = y[stop]
@@ -310,10 +312,10 @@ def texts_of(column: Any) -> np.ndarray | None:
         return None
     bounds = np.frombuffer(offsets, np.int64 if kind == "large_string" else np.int32)
     bounds = bounds[piece.offset : piece.offset + len(piece) + 1].astype(np.int64, copy=False)
-    letters, table, names = np.frombuffer(data, np.uint8), TextTable(WORDS // 8, False).arrays, list[str]()
+    letters, table, names = np.frombuffer(data, np.uint8), TextTable(LABEL_WORDS // 8, False).arrays, list[str]()
     address, codes, start = letters.__array_interface__["data"][0], np.empty(len(piece), np.int64), 0
     while (start := int(number_bytes(letters, address, bounds, table, len(names), codes, start))) < codes.shape[0]:
-        if start < 0 or len(names) == ENTRIES or bounds[start + 1] - bounds[start] > WORDS:
+        if start < 0 or len(names) == TABLE_ENTRIES or bounds[start + 1] - bounds[start] > LABEL_WORDS:
             return None
         try:
             names.append(letters[bounds[start] : bounds[start + 1]].tobytes().decode())

@@ -28,13 +28,13 @@ from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.distance import distance_from
 
 # The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
-SHARE, WW, WU, UU, TOP, SINCE = range(6)
+SHARE_OF_W, WW_PRODUCT, WU_PRODUCT, UU_PRODUCT, LARGEST_PART, UPDATES_SINCE = range(6)
 Facts = Annotated[
     np.ndarray,
     Each(*[Numbers()] * 4, Whole(0, lambda state: state.w.shape[0]), Whole(0)),
 ]
-SMALL = 1e-30  # the factor a is multiplied into w before it is smaller than this,
-SMALL_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel
+SMALLEST_A = 1e-30  # the factor a is multiplied into w before it is smaller than this,
+SMALLEST_A_OF_MEAN = 0.125  # and sooner if there is an average, where bw and u would cancel
 
 u8 = np.uint64
 
@@ -48,7 +48,7 @@ def new_facts() -> np.ndarray:
 def mean_terms(state):
     """The mean of the iterates as p·w + r·u: p and r."""
     seen = np.float64(state.tally.rows[SEEN])
-    return state.scale[0] - state.facts[SHARE] / seen, -1.0 / seen
+    return state.scale[0] - state.facts[SHARE_OF_W] / seen, -1.0 / seen
 
 
 # Distances ------------------------------------------------------------------------------------------
@@ -57,14 +57,14 @@ def mean_terms(state):
 @inline
 def end_of(state):
     """Where zeros begin in w and u; never behind their end, whatever a file said."""
-    return u8(max(0.0, min(state.facts[TOP], np.float64(state.w.shape[0]))))
+    return u8(max(0.0, min(state.facts[LARGEST_PART], np.float64(state.w.shape[0]))))
 
 
 @inline
 def distance(state, X, i, p, r):
     """‖x − c‖ for the centre c = p·w + r·u; NaN if the row is not allowed."""
     facts = state.facts
-    norm = p * p * facts[WW] + r * (2.0 * p * facts[WU] + r * facts[UU])
+    norm = p * p * facts[WW_PRODUCT] + r * (2.0 * p * facts[WU_PRODUCT] + r * facts[UU_PRODUCT])
     return distance_from(X, i, state.w, state.u, p, r, end_of(state), norm)
 
 
@@ -94,10 +94,10 @@ def sum_up(state):
         for k in range(top):
             wu += w[k] * u[k]
             uu += u[k] * u[k]
-    facts[WW] = a0 + a1 + (a2 + a3)
-    facts[WU] = wu
-    facts[UU] = uu
-    facts[SINCE] = 0.0
+    facts[WW_PRODUCT] = a0 + a1 + (a2 + a3)
+    facts[WU_PRODUCT] = wu
+    facts[UU_PRODUCT] = uu
+    facts[UPDATES_SINCE] = 0.0
 
 
 @inline
@@ -106,9 +106,9 @@ def reach(state, X, i):
     if hasattr(X, "indptr"):
         for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             if X.data[k] != 0.0:  # a zero that is stored is as one that is not
-                state.facts[TOP] = max(state.facts[TOP], np.float64(X.indices[k]) + 1.0)
+                state.facts[LARGEST_PART] = max(state.facts[LARGEST_PART], np.float64(X.indices[k]) + 1.0)
     else:
-        state.facts[TOP] = max(state.facts[TOP], np.float64(X.shape[1]))
+        state.facts[LARGEST_PART] = max(state.facts[LARGEST_PART], np.float64(X.shape[1]))
 
 
 @exact_part
@@ -116,7 +116,7 @@ def move_all(state, X, i, eta):
     """The move over the whole width; then a is 1, and b is 0."""
     w, u, facts = state.w, state.u, state.facts
     a = state.scale[0]
-    b = facts[SHARE]
+    b = facts[SHARE_OF_W]
     g = eta * lag_share(state)
     averaged = u.shape[0] > 0
     reach(state, X, i)
@@ -126,7 +126,7 @@ def move_all(state, X, i, eta):
             u[j] += b * w[j] - g * old
         w[j] = (1.0 - eta) * old
     state.scale[0] = 1.0
-    facts[SHARE] = 0.0
+    facts[SHARE_OF_W] = 0.0
     add(X, i, eta, w)
     if averaged:
         add(X, i, g, u)
@@ -141,7 +141,7 @@ def move_some(state, X, i, eta):
     after = before * (1.0 - eta)
     share = lag_share(state)
     k = eta / after
-    g = (share * before - facts[SHARE]) * k
+    g = (share * before - facts[SHARE_OF_W]) * k
     averaged = u.shape[0] > 0
     ww = 0.0
     wu = 0.0
@@ -162,13 +162,13 @@ def move_some(state, X, i, eta):
             wu += new * now - old * past
             uu += (now - past) * (now + past)
     state.scale[0] = after
-    facts[SHARE] += share * (after - before)
-    facts[WW] += ww
-    facts[WU] += wu
-    facts[UU] += uu
-    facts[SINCE] += entries
+    facts[SHARE_OF_W] += share * (after - before)
+    facts[WW_PRODUCT] += ww
+    facts[WU_PRODUCT] += wu
+    facts[UU_PRODUCT] += uu
+    facts[UPDATES_SINCE] += entries
     reach(state, X, i)
-    if 4.0 * facts[SINCE] >= facts[TOP]:
+    if 4.0 * facts[UPDATES_SINCE] >= facts[LARGEST_PART]:
         sum_up(state)
 
 
@@ -176,7 +176,7 @@ def move_some(state, X, i, eta):
 def move(state, X, i, eta):
     """centre ← (1 − η)·centre + ηx."""
     if hasattr(X, "indptr"):
-        small = SMALL_MEAN if state.u.shape[0] else SMALL
+        small = SMALLEST_A_OF_MEAN if state.u.shape[0] else SMALLEST_A
         if state.scale[0] * (1.0 - eta) > small:
             move_some(state, X, i, eta)
             return

@@ -24,20 +24,27 @@ from aggro.learners.shared.formula import Distance, Formula, Linear
 from aggro.learners.shared.learner import COMMON
 from aggro.learners.shared.model import View
 from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
-from aggro.learners.shared.radius import RADIUS
+from aggro.learners.shared.radius import RADIUS_VALUE
 from aggro.learners.uniclass.metric import (
     AS_THEY_ARE,
-    AUTO,
-    EACH,
-    TOGETHER,
+    AUTO_METRIC,
+    STANDARDISED,
+    WHITENED,
     is_scaled,
     metric_of,
     parts_of_length,
     together,
 )
-from aggro.learners.uniclass.rule import BALL, Ball, BallParams, predicting
+from aggro.learners.uniclass.rule import BALL_RULE, Ball, BallParams, predicting
 
-SCALES = {None: AS_THEY_ARE, "standard": EACH, "whiten": TOGETHER, "auto": AUTO, True: EACH, False: AS_THEY_ARE}
+METRIC_SCALES = {
+    None: AS_THEY_ARE,
+    "standard": STANDARDISED,
+    "whiten": WHITENED,
+    "auto": AUTO_METRIC,
+    True: STANDARDISED,
+    False: AS_THEY_ARE,
+}
 
 
 class PAUniclass(Detector):
@@ -175,7 +182,7 @@ class PAUniclass(Detector):
         self.verbose = verbose
 
     def _rule_for(self, classes: int) -> Rule:
-        return BALL
+        return BALL_RULE
 
     def _params_for(self, rule: Rule) -> BallParams:
         return BallParams(
@@ -185,7 +192,7 @@ class PAUniclass(Detector):
             nu=float(self.nu),
             average=int(self.average),
             robust=int(self.robust),
-            scale=SCALES[self.scale],
+            scale=METRIC_SCALES[self.scale],
         )
 
     def _check_change(self, state: Ball) -> None:
@@ -197,7 +204,7 @@ class PAUniclass(Detector):
             raise ValueError(
                 "robust=True was set after learning began, and the distances so far are gone. Call fit to start over."
             )
-        scale, few = SCALES[self.scale], state.scatter.shape[0]
+        scale, few = METRIC_SCALES[self.scale], state.scatter.shape[0]
         if (state.sums.shape[0] > 0) != (scale != AS_THEY_ARE) or few != together(scale, state.w.shape[0]):
             raise ValueError(
                 f"scale={self.scale!r} was set after learning began with other units of distance. "
@@ -207,7 +214,7 @@ class PAUniclass(Detector):
     def _formula(self, view: View) -> Formula:
         state, params, n = view.state, view.params, view.n_features
         learned = state.mean_radius if params.average else state.radius
-        inside = Linear(-np.ones((1, 1)), np.array([params.epsilon or learned[RADIUS]]))
+        inside = Linear(-np.ones((1, 1)), np.array([params.epsilon or learned[RADIUS_VALUE]]))
         centre = predicting(state, params.average)[:n]
         if not is_scaled(state):
             return Distance(centre), inside
@@ -217,7 +224,7 @@ class PAUniclass(Detector):
         """ε − d, with −d = −Σ(x_j − w_j)g_j/d, g = G(x − w): features that the row lacks are in the intercept."""
         point = predicting(view.state, view.params.average)
         learned = view.state.mean_radius if view.params.average else view.state.radius
-        radius = view.params.epsilon or learned[RADIUS]
+        radius = view.params.epsilon or learned[RADIUS_VALUE]
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         if is_scaled(view.state):

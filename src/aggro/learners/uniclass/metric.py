@@ -38,21 +38,21 @@ import numpy as np
 
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact_part, inline
-from aggro.engine.limits import HUGE, TINY
+from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rows import entry, stored
 from aggro.engine.rule import SEEN
 from aggro.learners.shared.average import lag_share
 from aggro.learners.shared.distance import point
 
-AS_THEY_ARE, EACH, TOGETHER, AUTO = range(4)  # what ``scale`` is in compiled code
-FEW = 256  # columns up to which "auto" measures them together,
-MANY = 2**14  # and each by itself; beyond, rows are sparse and cost their entries
+AS_THEY_ARE, STANDARDISED, WHITENED, AUTO_METRIC = range(4)  # what ``scale`` is in compiled code
+FEW_COLUMNS = 256  # columns up to which "auto" measures them together,
+MANY_COLUMNS = 2**14  # and each by itself; beyond, rows are sparse and cost their entries
 MOST_TOGETHER = 2**10  # columns that "whiten" measures together
 LEAST_SHRINKAGE = 0.1
 
 # The sums: N; N when σ and L were found; the row after which they are found anew; where columns begin that were always
 # as the centre.
-WEIGHT, KNOWN, NEXT, MET = range(4)
+METRIC_WEIGHT, METRIC_KNOWN, METRIC_NEXT, METRIC_MET = range(4)
 Sums = Annotated[
     np.ndarray,
     Each(Numbers(0.0), Numbers(0.0), Whole(0), Whole(0, lambda state: state.w.shape[0])),
@@ -65,24 +65,24 @@ u8 = np.uint64
 
 def together(scale: int, width: int) -> int:
     """Columns, of so many, that there is room for to be measured together."""
-    return min(width, {TOGETHER: MOST_TOGETHER, AUTO: FEW}.get(scale, 0))
+    return min(width, {WHITENED: MOST_TOGETHER, AUTO_METRIC: FEW_COLUMNS}.get(scale, 0))
 
 
 def alone(scale: int, width: int) -> int:
     """Columns, of so many, that there is room for to be measured each by itself."""
-    return {AS_THEY_ARE: 0, AUTO: min(width, MANY)}.get(scale, width)
+    return {AS_THEY_ARE: 0, AUTO_METRIC: min(width, MANY_COLUMNS)}.get(scale, width)
 
 
 @inline
 def is_measured(state):
     """Whether there is a metric: "auto" has none where columns are too many."""
-    return state.columns.shape[1] > 0 and state.sums[MET] <= state.columns.shape[1]
+    return state.columns.shape[1] > 0 and state.sums[METRIC_MET] <= state.columns.shape[1]
 
 
 @inline
 def are_together(state):
     """Whether the columns are measured together."""
-    return state.sums[MET] <= state.scatter.shape[0]
+    return state.sums[METRIC_MET] <= state.scatter.shape[0]
 
 
 @exact_part
@@ -99,8 +99,8 @@ def write_gaps(state, X, i, p, r, out, at):
 @exact_part
 def length(state, out, at, room):
     """The distance of a row from the centre, from its gaps, cut at HUGE; from ``room`` on there is some."""
-    scales, known = state.columns[1], state.sums[KNOWN]
-    width, met = u8(state.columns.shape[1]), u8(state.sums[MET])
+    scales, known = state.columns[1], state.sums[METRIC_KNOWN]
+    width, met = u8(state.columns.shape[1]), u8(state.sums[METRIC_MET])
     total = 0.0
     if are_together(state):
         L = state.whitener
@@ -135,16 +135,16 @@ def take_in(state, out, at, weight):
         if out[at + j] != 0.0:
             columns[0, j] += weight * out[at + j] * out[at + j]
             top = j + u8(1)
-    sums[MET] = max(sums[MET], np.float64(top))
+    sums[METRIC_MET] = max(sums[METRIC_MET], np.float64(top))
     for j in range(u8(columns.shape[1]), u8(state.w.shape[0])):
         if out[at + j] != 0.0:
-            sums[MET] = np.float64(j + u8(1))
-    sums[WEIGHT] += weight
+            sums[METRIC_MET] = np.float64(j + u8(1))
+    sums[METRIC_WEIGHT] += weight
     if are_together(state):
-        for j in range(u8(sums[MET])):
+        for j in range(u8(sums[METRIC_MET])):
             g = weight * out[at + j]
             if g != 0.0:
-                for k in range(j, u8(sums[MET])):
+                for k in range(j, u8(sums[METRIC_MET])):
                     state.scatter[j, k] += g * out[at + k]
 
 
@@ -153,18 +153,18 @@ def find_anew(state):
     """σ, and the inverse of L, if the number of rows is one at which they are found."""
     sums, columns = state.sums, state.columns
     rows = state.tally.rows[SEEN] + 1
-    if rows < sums[NEXT] or not sums[WEIGHT] > 0.0:
+    if rows < sums[METRIC_NEXT] or not sums[METRIC_WEIGHT] > 0.0:
         return
-    sums[NEXT] = np.float64(rows + rows // 4 + 1)
-    sums[KNOWN] = sums[WEIGHT]
+    sums[METRIC_NEXT] = np.float64(rows + rows // 4 + 1)
+    sums[METRIC_KNOWN] = sums[METRIC_WEIGHT]
     varied = 0.0
     for j in range(u8(columns.shape[1])):
-        deviation = np.sqrt(columns[0, j] / sums[WEIGHT])
-        columns[1, j] = 1.0 / deviation if deviation > TINY else 0.0
-        varied += deviation > TINY
+        deviation = np.sqrt(columns[0, j] / sums[METRIC_WEIGHT])
+        columns[1, j] = 1.0 / deviation if deviation > TINY_SCALE else 0.0
+        varied += deviation > TINY_SCALE
     if are_together(state):
-        shrinkage = max(LEAST_SHRINKAGE, varied / (sums[WEIGHT] + varied))
-        invert(state, (1.0 - shrinkage) / sums[WEIGHT], u8(sums[MET]))
+        shrinkage = max(LEAST_SHRINKAGE, varied / (sums[METRIC_WEIGHT] + varied))
+        invert(state, (1.0 - shrinkage) / sums[METRIC_WEIGHT], u8(sums[METRIC_MET]))
 
 
 @exact_part
@@ -216,19 +216,19 @@ def move_by_gaps(state, out, at, eta):
 
 def is_scaled(state: Any) -> bool:
     """``is_measured``, for Python."""
-    return bool(state.columns.shape[1]) and bool(state.sums[MET] <= state.columns.shape[1])
+    return bool(state.columns.shape[1]) and bool(state.sums[METRIC_MET] <= state.columns.shape[1])
 
 
 def metric_of(state: Any, n: int) -> tuple[np.ndarray, np.ndarray | None, float]:
     """Of n columns: 1/σ, L⁻¹ transposed if they are measured together, and what a column adds that had not varied."""
-    width, met = min(n, state.columns.shape[1]), int(state.sums[MET])
+    width, met = min(n, state.columns.shape[1]), int(state.sums[METRIC_MET])
     scales = np.zeros(n)
     scales[:width] = state.columns[1, :width]
     whitener = None
     if met <= state.scatter.shape[0]:
         whitener = np.eye(n)
         whitener[:met, :met] = np.triu(state.whitener[:met, :met])
-    return scales, whitener, float(state.sums[KNOWN])
+    return scales, whitener, float(state.sums[METRIC_KNOWN])
 
 
 def parts_of_length(
@@ -237,7 +237,7 @@ def parts_of_length(
     """−(x_j − w_j)g_j/d of each feature of a row, with g = G(x − w), and what is left of ε − d."""
     gaps = -centre
     gaps[indices] += values
-    width, met, few = state.columns.shape[1], int(state.sums[MET]), state.scatter.shape[0]
+    width, met, few = state.columns.shape[1], int(state.sums[METRIC_MET]), state.scatter.shape[0]
     scales = np.zeros(gaps.shape[0])
     scales[:width] = state.columns[1]
     squares = np.zeros(gaps.shape[0])
@@ -247,7 +247,7 @@ def parts_of_length(
             L = np.triu(state.whitener[:met, :met])
             turned = L @ (v @ L)
         squares[:met] = v * turned
-    squares[(scales == 0.0) & (gaps != 0.0)] = state.sums[KNOWN]
+    squares[(scales == 0.0) & (gaps != 0.0)] = state.sums[METRIC_KNOWN]
     total = squares.sum()
     d = np.sqrt(total) if total < HUGE else HUGE
     if d == HUGE:  # it was cut: the features share it by their gaps

@@ -39,8 +39,18 @@ from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
 from aggro.learners.shared.average import mean_of
 from aggro.learners.shared.margins import loss_of_outlier
-from aggro.learners.shared.radius import RADIUS, STEPS, Radius, learn_radius, new_radius, radius_of
-from aggro.learners.uniclass.centre import SHARE, TOP, Facts, begin, distance, mean_terms, move, new_facts, sum_up
+from aggro.learners.shared.radius import RADIUS_STEPS, RADIUS_VALUE, Radius, learn_radius, new_radius, radius_of
+from aggro.learners.uniclass.centre import (
+    LARGEST_PART,
+    SHARE_OF_W,
+    Facts,
+    begin,
+    distance,
+    mean_terms,
+    move,
+    new_facts,
+    sum_up,
+)
 from aggro.learners.uniclass.metric import (
     Columns,
     Sums,
@@ -54,7 +64,7 @@ from aggro.learners.uniclass.metric import (
     write_gaps,
 )
 
-NEARLY_ALL = 0.9  # of the rows move a robust centre
+ROBUST_ROWS = 0.9  # of the rows move a robust centre
 u8 = np.uint64
 
 
@@ -125,10 +135,12 @@ def predicting(state: Ball, average: int) -> np.ndarray:
     last: np.ndarray = state.scale[0] * state.w
     if not average or not seen(state):
         return last
-    return mean_of(state, last, state.u + state.facts[SHARE] * state.w)
+    return mean_of(state, last, state.u + state.facts[SHARE_OF_W] * state.w)
 
 
-GAPS = np.uint64(2)  # behind the scores, the work space of a metric: gaps from the centre, from the mean, and room
+METRIC_GAPS = np.uint64(
+    2
+)  # behind the scores, the work space of a metric: gaps from the centre, from the mean, and room
 
 
 @inline
@@ -143,7 +155,7 @@ def distance_of(state, X, i, p, r, out, at):
         if not is_allowed(X, i, norm(X, i)):
             return np.nan
         write_gaps(state, X, i, p, r, out, at)
-        return length(state, out, at, GAPS + u8(2) * u8(state.w.shape[0]))
+        return length(state, out, at, METRIC_GAPS + u8(2) * u8(state.w.shape[0]))
     return distance(state, X, i, p, r)
 
 
@@ -154,7 +166,7 @@ def measure(state, params, X, i, p, r, radius, out):
         out[0] = 0.0
         out[1] = 0.0
         return 1.0 if is_allowed(X, i, norm(X, i)) else np.nan
-    d = distance_of(state, X, i, p, r, out, GAPS)
+    d = distance_of(state, X, i, p, r, out, METRIC_GAPS)
     out[0] = -d
     out[1] = -radius
     return 1.0 if d == d else np.nan
@@ -194,7 +206,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     unit = radius if params.epsilon == 0.0 else 1.0
     C = params.C
     if params.epsilon == 0.0 and params.robust:
-        C = max(C, 2.0 / max(state.inner[STEPS], 1.0))
+        C = max(C, 2.0 / max(state.inner[RADIUS_STEPS], 1.0))
     C *= s
     if radius == 0.0:
         return False
@@ -205,7 +217,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     if eta == 0.0:
         return False
     if is_measured(state):
-        move_by_gaps(state, out, GAPS, eta)
+        move_by_gaps(state, out, METRIC_GAPS, eta)
     else:
         move(state, X, i, eta)
     return True
@@ -217,10 +229,10 @@ def widen(state, out, d, radius, robust):
     weight = 1.0
     if robust and 0.0 < radius < d:
         weight = (radius / d) * (radius / d)
-    take_in(state, out, GAPS, weight)
+    take_in(state, out, METRIC_GAPS, weight)
     find_anew(state)
     if not is_measured(state):  # columns are too many from now on: distances are other numbers
-        state.facts[TOP] = np.float64(state.w.shape[0])
+        state.facts[LARGEST_PART] = np.float64(state.w.shape[0])
         sum_up(state)
         state.radius[:] = 0.0
         state.mean_radius[:] = 0.0
@@ -237,12 +249,12 @@ def update(state, params, X, i, y, s, out, q):
     edge = radius
     if params.epsilon == 0.0:
         if params.robust:
-            edge = state.inner[RADIUS]
-            learn_radius(state.inner, NEARLY_ALL, d)
+            edge = state.inner[RADIUS_VALUE]
+            learn_radius(state.inner, ROBUST_ROWS, d)
         learn_radius(state.radius, params.nu, d)
         if state.mean_radius.shape[0]:
             p, r = mean_terms(state)
-            far = distance_of(state, X, i, p, r, out, GAPS + u8(state.w.shape[0]))
+            far = distance_of(state, X, i, p, r, out, METRIC_GAPS + u8(state.w.shape[0]))
             learn_radius(state.mean_radius, params.nu, far)
     measured = is_measured(state)
     moved = move_to(state, params, X, i, s, out, d, edge)
@@ -251,7 +263,7 @@ def update(state, params, X, i, y, s, out, q):
     return moved
 
 
-BALL = Rule(
+BALL_RULE = Rule(
     state=Ball,
     init=init,
     grow=grow,

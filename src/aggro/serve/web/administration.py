@@ -15,7 +15,7 @@ from aggro.serve.web.examples import model_of
 from aggro.serve.web.requests import Json, body_of, content_type, key_of, parsed
 from aggro.serve.web.service import Service
 
-FILES = ("application/octet-stream", "application/vnd.aggro")
+MODEL_FILE_TYPES = ("application/octet-stream", "application/vnd.aggro")
 
 
 async def models(service: Service, request: Request) -> Response:
@@ -29,7 +29,7 @@ async def models(service: Service, request: Request) -> Response:
 async def create(service: Service, request: Request) -> Response:
     """Make a model, from a description or from a model file."""
     name = request.path_params["name"]
-    if content_type(request) in FILES:
+    if content_type(request) in MODEL_FILE_TYPES:
         data = await body_of(service, request, service.limits.upload)
         model, new = await service.in_thread(lambda: service.models.upload(name, data))
         await service.in_thread(model.warm)  # so that no prediction waits for a compiler
@@ -138,7 +138,7 @@ async def download(service: Service, request: Request) -> Response:
             return learners.as_file(side.learner)
 
     headers = {"Content-Disposition": f'attachment; filename="{model.name}.aggro"'}
-    return Response(await service.in_thread(read), media_type=FILES[0], headers=headers)
+    return Response(await service.in_thread(read), media_type=MODEL_FILE_TYPES[0], headers=headers)
 
 
 async def snapshot(service: Service, request: Request) -> Response:

@@ -18,8 +18,8 @@ from aggro.serve.strict_json import dump, parse_text
 from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed, read
 from aggro.serve.web.service import Service
 
-PREDICTING = ("record", "id", "probabilities", "reasons", "store")
-FEW = 100  # records that are predicted at once; more would let other requests wait
+PREDICT_KEYS = ("record", "id", "probabilities", "reasons", "store")
+PREDICTED_AT_ONCE = 100  # records that are predicted at once; more would let other requests wait
 LEARNING = ("record", "label", "id", "weight")
 ASKING = ("record", "id")
 ANSWERING = ("id", "label")
@@ -42,7 +42,7 @@ async def predict(service: Service, request: Request) -> Response:
 
     def understood() -> tuple[Any, Examples]:
         found = parsed(service, raw)
-        return found, read_examples(found, service.limits, PREDICTING)
+        return found, read_examples(found, service.limits, PREDICT_KEYS)
 
     body, examples = await read(service, raw, understood)
     if len(body) > 1:  # not the records alone
@@ -63,7 +63,7 @@ def flag(body: dict[str, Any], name: str) -> bool:
 async def predicted(service: Service, model: Model, examples: Examples) -> list[Any]:
     """The predictions; what may take long, or may have to be compiled, is done off the event loop."""
     with model.replicas.reading() as side:
-        if side.ready and len(examples.records) <= FEW:
+        if side.ready and len(examples.records) <= PREDICTED_AT_ONCE:
             return model.predict(examples, side)
         return await service.in_thread(lambda: model.predict(examples, side))
 
@@ -118,7 +118,7 @@ async def predict_lines(service: Service, request: Request, model: Model) -> Res
     async def answers(examples: Examples) -> list[dict[str, Any]]:
         return [{"prediction": one} for one in await predicted(service, model, examples)]
 
-    return await line_by_line(blocks_of(service, request, PREDICTING[:1]), answers)
+    return await line_by_line(blocks_of(service, request, PREDICT_KEYS[:1]), answers)
 
 
 async def line_by_line(

@@ -24,11 +24,11 @@ from aggro.serve.web.requests import Json
 from aggro.serve.web.service import Service
 
 LOG = logging.getLogger("aggro.serve")
-LOCAL = {"localhost", "127.0.0.1", "::1", "[::1]"}
-SAFE = {"GET", "HEAD", "OPTIONS"}
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1", "[::1]"}
+SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 BROWSERS = {b"origin", b"sec-fetch-site", b"cookie"}  # a request with one of these comes from a browser
-KNOWN = 1_000
+KNOWN_CLIENTS = 1_000
 CLIENTS = 10_000  # whose rates are remembered
 HEADERS = [  # of every answer
     (b"x-content-type-options", b"nosniff"),
@@ -53,7 +53,7 @@ class Guard:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.hosts = LOCAL | {host.lower() for host in service.hosts}
+        self.hosts = LOCAL_HOSTS | {host.lower() for host in service.hosts}
         self.rates = Rates(service.limits.rate)
         self.known: set[bytes] = set()  # Host headers that were found good
 
@@ -68,9 +68,9 @@ class Guard:
         if hosts != 1 or sent_host not in self.known:
             if hosts != 1 or not self.knows(sent_host.decode("latin-1")):
                 raise Problem(421, "unknown_host", "The Host header does not name this server. See --allow-host.")
-            if len(self.known) < KNOWN:
+            if len(self.known) < KNOWN_CLIENTS:
                 self.known.add(sent_host)
-        if scope["method"] not in SAFE and not BROWSERS.isdisjoint(headers):
+        if scope["method"] not in SAFE_METHODS and not BROWSERS.isdisjoint(headers):
             check_origin(headers, sent_host.decode("latin-1"))
         sent = headers.get(b"authorization")
         token = None if sent is None else self.service.tokens.find(bearer(sent))
@@ -119,7 +119,7 @@ def check_origin(headers: dict[bytes, bytes], host: str) -> None:
     if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
         raise Problem(403, "other_site", "Requests from pages of other sites are refused.")
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
-    if kind in FORMS:
+    if kind in FORM_TYPES:
         raise Problem(415, "form", "Forms are not read. Send JSON with the header 'Content-Type: application/json'.")
 
 

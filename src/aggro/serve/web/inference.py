@@ -25,7 +25,7 @@ from aggro.serve.web.service import Service
 
 OUTPUT = "predict"
 LENGTH = "inference-header-content-length"
-KINDS = {
+DATATYPES = {
     "BOOL": "?",
     "UINT8": "<u1",
     "UINT16": "<u2",
@@ -125,7 +125,7 @@ def read_tensors(inputs: list[Any], rest: bytes, batch: int, columns: int) -> li
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
             raise Problem(422, "bad_inputs", "An input must be an object with 'name', 'shape', 'datatype' and 'data'.")
         name, shape, kind = one["name"], one.get("shape"), one.get("datatype")
-        if not isinstance(kind, str) or (kind not in KINDS and kind != "BYTES"):
+        if not isinstance(kind, str) or (kind not in DATATYPES and kind != "BYTES"):
             raise Problem(422, "bad_datatype", f"The datatype {short(kind)} of {short(name)} is not known.")
         if not isinstance(shape, list) or not 1 <= len(shape) <= 2 or any(not is_count(side) for side in shape):
             raise Problem(422, "bad_shape", f"The shape of {short(name)} must be [rows] or [rows, values a row].")
@@ -167,10 +167,10 @@ def flat(data: Any) -> list[Any]:
 def from_binary(data: bytes, kind: str, name: str) -> list[Any]:
     """The values of a binary tensor."""
     if kind != "BYTES":
-        size = np.dtype(KINDS[kind]).itemsize
+        size = np.dtype(DATATYPES[kind]).itemsize
         if len(data) % size:
             raise Problem(400, "bad_length", f"The binary data of {short(name)} are no whole number of {kind}.")
-        values: list[Any] = np.frombuffer(data, KINDS[kind]).tolist()
+        values: list[Any] = np.frombuffer(data, DATATYPES[kind]).tolist()
         if kind.startswith("FP") and not all(map(math.isfinite, values)):
             raise Problem(422, "not_finite", f"{short(name)} has values that are not finite.")
         return values

@@ -20,7 +20,7 @@ from aggro.serve.web.examples import predicted
 from aggro.serve.web.requests import Json, body_of, content_type, parsed, read
 from aggro.serve.web.service import Service
 
-FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
+MLFLOW_FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 
 
 async def ping(service: Service, request: Request) -> Response:
@@ -62,9 +62,9 @@ def from_csv(body: bytes) -> list[Any]:
 
 def from_json(body: Any) -> list[Any]:
     """Records of one of the four forms."""
-    given = [form for form in FORMS if isinstance(body, dict) and form in body]
+    given = [form for form in MLFLOW_FORMS if isinstance(body, dict) and form in body]
     if len(given) != 1 or body.keys() - {given[0], "params", "signature_name"}:
-        raise Problem(422, "bad_form", f"Expected an object with one of {', '.join(map(repr, FORMS))}.")
+        raise Problem(422, "bad_form", f"Expected an object with one of {', '.join(map(repr, MLFLOW_FORMS))}.")
     value = body[given[0]]
     if given[0] == "dataframe_split":
         return from_split(value)

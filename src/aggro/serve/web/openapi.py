@@ -18,8 +18,8 @@ ERROR = {
         }
     },
 }
-PLAIN = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}  # of /v2
-NAME = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
+PLAIN_ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}  # of /v2
+NAME_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}
 REFUSED = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "503")
 
 
@@ -35,7 +35,7 @@ def document() -> dict[str, Any]:
         "info": {"title": "aggro", "version": aggro.__version__, "description": "Models that learn in production."},
         "paths": paths,
         "components": {
-            "schemas": {"Error": ERROR, "PlainError": PLAIN},
+            "schemas": {"Error": ERROR, "PlainError": PLAIN_ERROR},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -46,7 +46,7 @@ def described(operation: Operation) -> dict[str, Any]:
     if operation.path.startswith("/v1/models/{name}/invocations"):
         found["operationId"] += "-of-model"
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": NAME, "example": "default"}
+        {"name": name, "in": "path", "required": True, "schema": NAME_SCHEMA, "example": "default"}
         for name in re.findall(r"{(\w+)}", operation.path)
     ]
     parameters += [

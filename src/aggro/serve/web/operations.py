@@ -30,7 +30,7 @@ RECORD = {
         {"type": "array", "items": {"type": "number"}, "minItems": 1},
     ],
 }
-LABEL = {"type": ["string", "number", "boolean"], "description": "A class, or the number to predict."}
+LABEL_SCHEMA = {"type": ["string", "number", "boolean"], "description": "A class, or the number to predict."}
 ID = {"type": "string", "minLength": 1, "maxLength": 200}
 PERSON = {"type": "string", "minLength": 1, "maxLength": 200}
 VISIT = {"plan": "basic", "age": 31, "note": "wants a refund"}
@@ -58,18 +58,20 @@ PREDICT = {
         shape(("records",), records=array(RECORD), ids=array(ID), **FLAGS),
     ]
 }
-WEIGHT = {"type": "number", "minimum": 0}
-LEARN = {
+WEIGHT_SCHEMA = {"type": "number", "minimum": 0}
+LEARN_SCHEMA = {
     "oneOf": [
-        shape(("label",), record=RECORD, label=LABEL, id=ID, weight=WEIGHT),
-        shape(("labels",), records=array(RECORD), labels=array(LABEL), ids=array(ID), weights=array(WEIGHT)),
+        shape(("label",), record=RECORD, label=LABEL_SCHEMA, id=ID, weight=WEIGHT_SCHEMA),
+        shape(
+            ("labels",), records=array(RECORD), labels=array(LABEL_SCHEMA), ids=array(ID), weights=array(WEIGHT_SCHEMA)
+        ),
     ]
 }
 ASK = {"oneOf": [shape(("record",), record=RECORD, id=ID), shape(("records",), records=array(RECORD), ids=array(ID))]}
-ANSWER = {
+ANSWER_SCHEMA = {
     "oneOf": [
-        shape(("id", "label"), id=ID, label=LABEL, person={"type": "string"}),
-        shape(("ids", "labels"), ids=array(ID), labels=array(LABEL)),
+        shape(("id", "label"), id=ID, label=LABEL_SCHEMA, person={"type": "string"}),
+        shape(("ids", "labels"), ids=array(ID), labels=array(LABEL_SCHEMA)),
     ]
 }
 SPEC = shape(
@@ -117,41 +119,41 @@ INTERFACE = (
 )
 ANNOTATED = {"from_name": "outcome", "to_name": "note", "type": "choices", "value": {"choices": ["leaves"]}}
 
-MODEL = "/v1/models/{name}"
-LABELLING = "/label-studio/{name}"
+MODEL_PATH = "/v1/models/{name}"
+LABEL_STUDIO_PATH = "/label-studio/{name}"
 OPERATIONS = (
-    Operation("POST", f"{MODEL}/predict", "read", examples.predict, "Predict one record, many, or a stream",
+    Operation("POST", f"{MODEL_PATH}/predict", "read", examples.predict, "Predict one record, many, or a stream",
               PREDICT, {"record": VISIT, "probabilities": True}, lines=True),
-    Operation("POST", f"{MODEL}/learn", "learn", examples.learn, "Learn examples, or a label by the id of its record",
-              LEARN, {"record": VISIT, "label": "leaves"}, lines=True, key=True),
-    Operation("POST", f"{MODEL}/ask", "learn", examples.ask, "Say whether a label is worth asking for",
+    Operation("POST", f"{MODEL_PATH}/learn", "learn", examples.learn, "Learn examples, or a label by its record's id",
+              LEARN_SCHEMA, {"record": VISIT, "label": "leaves"}, lines=True, key=True),
+    Operation("POST", f"{MODEL_PATH}/ask", "learn", examples.ask, "Say whether a label is worth asking for",
               ASK, {"record": OTHER, "id": "visit-7"}, lines=True),
-    Operation("POST", f"{MODEL}/answer", "learn", examples.answer, "Learn the label of a record that waits",
-              ANSWER, {"id": "visit-7", "label": "stays"}, lines=True, key=True),
-    Operation("POST", f"{MODEL}/undo", "learn", examples.undo, "Take a label back, exactly",
+    Operation("POST", f"{MODEL_PATH}/answer", "learn", examples.answer, "Learn the label of a record that waits",
+              ANSWER_SCHEMA, {"id": "visit-7", "label": "stays"}, lines=True, key=True),
+    Operation("POST", f"{MODEL_PATH}/undo", "learn", examples.undo, "Take a label back, exactly",
               shape(("id",), id=ID), {"id": "visit-7"}, key=True),
-    Operation("POST", f"{MODEL}/skip", "learn", examples.skip, "Show a person another example; this one waits on",
+    Operation("POST", f"{MODEL_PATH}/skip", "learn", examples.skip, "Show a person another example; this one waits on",
               shape(("id", "person"), id=ID, person=PERSON), {"id": "visit-7", "person": "Ada"}),
-    Operation("POST", f"{MODEL}/question", "learn", examples.question, "The next example for a person to label",
+    Operation("POST", f"{MODEL_PATH}/question", "learn", examples.question, "The next example for a person to label",
               shape(("person",), person=PERSON, id=ID), {"person": "Ada"}),
-    Operation("POST", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
-              shape(("record",), record=RECORD, label=LABEL), {"record": VISIT}),
-    Operation("GET", f"{MODEL}/explain", "read", examples.explain, "The reasons for one prediction",
+    Operation("POST", f"{MODEL_PATH}/explain", "read", examples.explain, "The reasons for one prediction",
+              shape(("record",), record=RECORD, label=LABEL_SCHEMA), {"record": VISIT}),
+    Operation("GET", f"{MODEL_PATH}/explain", "read", examples.explain, "The reasons for one prediction",
               query=("record", "label")),
     Operation("GET", "/v1/models", "read", administration.models, "All models"),
-    Operation("GET", MODEL, "read", administration.describe, "Description, counters, recent error, drift"),
-    Operation("PUT", MODEL, "admin", administration.create, "Make a model, or upload a model file",
+    Operation("GET", MODEL_PATH, "read", administration.describe, "Description, counters, recent error, drift"),
+    Operation("PUT", MODEL_PATH, "admin", administration.create, "Make a model, or upload a model file",
               SPEC, {"learner": "PAClassifier", "settings": {"C": 0.1}, "records": {"text": "note"}},
-              answers=(200, 201), kinds=administration.FILES),
-    Operation("DELETE", MODEL, "admin", administration.delete, "Delete a model"),
-    Operation("GET", f"{MODEL}/download", "read", administration.download, "The model as a file",
-              gives=administration.FILES[0]),
-    Operation("GET", f"{MODEL}/history", "read", administration.history, "Error over time, mistakes, alarms"),
-    Operation("GET", f"{MODEL}/weights", "read", administration.weights, "The largest weights"),
-    Operation("POST", f"{MODEL}/snapshot", "admin", administration.snapshot, "Take a snapshot"),
-    Operation("POST", f"{MODEL}/restore", "admin", administration.restore, "Go back to an earlier snapshot",
+              answers=(200, 201), kinds=administration.MODEL_FILE_TYPES),
+    Operation("DELETE", MODEL_PATH, "admin", administration.delete, "Delete a model"),
+    Operation("GET", f"{MODEL_PATH}/download", "read", administration.download, "The model as a file",
+              gives=administration.MODEL_FILE_TYPES[0]),
+    Operation("GET", f"{MODEL_PATH}/history", "read", administration.history, "Error over time, mistakes, alarms"),
+    Operation("GET", f"{MODEL_PATH}/weights", "read", administration.weights, "The largest weights"),
+    Operation("POST", f"{MODEL_PATH}/snapshot", "admin", administration.snapshot, "Take a snapshot"),
+    Operation("POST", f"{MODEL_PATH}/restore", "admin", administration.restore, "Go back to an earlier snapshot",
               shape(("snapshot",), snapshot={"type": "integer"}), {"snapshot": 1}, key=True),
-    Operation("POST", f"{MODEL}/invocations", "read", mlflow.invocations, "MLflow's scoring protocol",
+    Operation("POST", f"{MODEL_PATH}/invocations", "read", mlflow.invocations, "MLflow's scoring protocol",
               {"type": "object"}, {"dataframe_records": [VISIT]}, kinds=("text/csv",)),
     Operation("POST", "/invocations", "read", mlflow.invocations, "MLflow's scoring protocol, model default",
               {"type": "object"}, {"dataframe_split": {"columns": [*VISIT], "data": [[*VISIT.values()]]}},
@@ -170,12 +172,13 @@ OPERATIONS = (
               {"inputs": [{"name": "plan", "shape": [1], "datatype": "BYTES", "data": ["basic"]},
                           {"name": "age", "shape": [1], "datatype": "FP64", "data": [31.0]}]},
               also="/v2/models/{name}/versions/1/infer"),
-    Operation("GET", f"{LABELLING}/health", "read", label_studio.health, "Label Studio: the backend lives"),
-    Operation("POST", f"{LABELLING}/setup", "read", label_studio.setup, "Label Studio: connect a project",
+    Operation("GET", f"{LABEL_STUDIO_PATH}/health", "read", label_studio.health, "Label Studio: the backend lives"),
+    Operation("POST", f"{LABEL_STUDIO_PATH}/setup", "read", label_studio.setup, "Label Studio: connect a project",
               {"type": "object"}, {"project": "1.1", "schema": INTERFACE}),
-    Operation("POST", f"{LABELLING}/predict", "read", label_studio.predict, "Label Studio: guesses for tasks",
+    Operation("POST", f"{LABEL_STUDIO_PATH}/predict", "read", label_studio.predict, "Label Studio: guesses for tasks",
               {"type": "object"}, {"tasks": [{"id": 1, "data": VISIT}], "project": "1.1", "label_config": INTERFACE}),
-    Operation("POST", f"{LABELLING}/webhook", "learn", label_studio.webhook, "Label Studio: learn from annotations",
+    Operation("POST", f"{LABEL_STUDIO_PATH}/webhook", "learn", label_studio.webhook,
+              "Label Studio: learn from annotations",
               {"type": "object"}, {"action": "ANNOTATION_CREATED", "task": {"id": 1, "data": VISIT},
                                    "annotation": {"id": 1, "result": [ANNOTATED]}}),
     Operation("GET", "/metrics", "read", monitoring.metrics, "Counters for Prometheus", gives="text/plain"),

@@ -9,19 +9,19 @@ from starlette.responses import Response
 
 from aggro.serve.web.service import Service
 
-PAGES = {"/": "start.html", "/watch": "watch.html", "/label": "label.html"}
+PAGE_FILES = {"/": "start.html", "/watch": "watch.html", "/label": "label.html"}
 STATIC = "/static/"
-KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-FOLDER = files("aggro.serve.web") / "static"
+CONTENT_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+STATIC_FOLDER = files("aggro.serve.web") / "static"
 
 
 def paths() -> list[str]:
     """The path of every page, script, style sheet and picture."""
-    return [*PAGES, *(STATIC + file.name for file in FOLDER.iterdir())]
+    return [*PAGE_FILES, *(STATIC + file.name for file in STATIC_FOLDER.iterdir())]
 
 
 async def page(service: Service, request: Request) -> Response:
     """One of them."""
     path = request.scope["path"]
-    name = PAGES.get(path) or path.removeprefix(STATIC)
-    return Response((FOLDER / name).read_bytes(), media_type=KINDS[name.rpartition(".")[2]])
+    name = PAGE_FILES.get(path) or path.removeprefix(STATIC)
+    return Response((STATIC_FOLDER / name).read_bytes(), media_type=CONTENT_TYPES[name.rpartition(".")[2]])

@@ -15,12 +15,12 @@ from aggro.serve.problems import Problem
 from aggro.serve.strict_json import dump, parse
 from aggro.serve.web.service import Service
 
-JSON = b"application/json"  # what nearly all requests have
+JSON_TYPE = b"application/json"  # what nearly all requests have
 DRAINED = 64 * 2**20  # bytes of a body too long that are read and thrown away
 DRAIN_TIME = 10.0  # seconds for that
-LONG = 2**17  # bytes of a body that is read off the event loop
+LONG_BODY = 2**17  # bytes of a body that is read off the event loop
 Found = TypeVar("Found")
-LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines")
+NDJSON_TYPES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/jsonlines")
 
 
 class Json(Response):
@@ -148,7 +148,7 @@ async def refuse_large(service: Service, request: Request, text: str, more: bool
 
 async def read(service: Service, body: bytes, do: Callable[[], Found]) -> Found:
     """Make something of a body; of a long one off the event loop, so that other requests need not wait."""
-    return do() if len(body) < LONG else await service.in_thread(do)
+    return do() if len(body) < LONG_BODY else await service.in_thread(do)
 
 
 async def json_of(service: Service, request: Request) -> Any:
@@ -166,8 +166,8 @@ def parsed(service: Service, body: bytes) -> Any:
 
 def is_lines(request: Request) -> bool:
     """Whether the body is a stream of JSON lines."""
-    kind = request.scope["sent"].get(b"content-type", JSON)
-    return kind != JSON and content_type(request) in LINES
+    kind = request.scope["sent"].get(b"content-type", JSON_TYPE)
+    return kind != JSON_TYPE and content_type(request) in NDJSON_TYPES
 
 
 async def lines_of(service: Service, request: Request) -> AsyncIterator[tuple[int, bytes]]:

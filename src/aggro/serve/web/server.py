@@ -27,9 +27,9 @@ from aggro.serve.web.service import Service
 LOG = logging.getLogger("aggro.serve")
 BACKLOG = 2_048
 SWITCH = 0.001  # seconds until a thread that computes lets another run; 5 ms by default, which predictions would wait
-END = 10  # seconds for requests in progress when the server stops
-JOINED = 65_536  # bytes that are joined at most
-FILES = 16_384  # open at once, where the system allows it
+SHUTDOWN_SECONDS = 10  # seconds for requests in progress when the server stops
+JOINED_BYTES = 65_536  # bytes that are joined at most
+OPEN_FILES = 16_384  # open at once, where the system allows it
 
 try:
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as Protocol
@@ -58,7 +58,7 @@ class Joining:
             self.loop.call_soon(self.flush)
         self.parts.append(bytes(data))
         self.size += len(data)
-        if self.size > JOINED:
+        if self.size > JOINED_BYTES:
             self.flush()
 
     def flush(self) -> None:
@@ -162,7 +162,7 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     """Serve until a signal comes. ``listening`` is called when requests are answered."""
     sys.setswitchinterval(SWITCH)
     warnings.simplefilter("ignore", UserWarning)  # about rows, which their sender would have to be told
-    allow_files(FILES)
+    allow_files(OPEN_FILES)
     threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
     server_of(service, listening).run(sockets=[sock])
 
@@ -179,7 +179,7 @@ def server_of(service: Service, listening: Callable[[], None]) -> Server:
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=END,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         backlog=BACKLOG,
     )
     return Server(config, listening)

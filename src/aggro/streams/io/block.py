@@ -10,7 +10,7 @@ from aggro.streams.bad_lines import Problem
 from aggro.streams.parse.words64 import WIDE_PADDING
 
 NEWLINE = 10
-LONG = 2**23  # bytes; a usual block is shorter
+LONG_BLOCK = 2**23  # bytes; a usual block is shorter
 
 
 class Block(NamedTuple):
@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
     def most_lines(self) -> int:
         """How many lines there are at the most. They are counted where a line is so long that guessing would tell."""
-        return int(np.count_nonzero(self.lines == NEWLINE)) if self.size > LONG else self.size // 2 + 1
+        return int(np.count_nonzero(self.lines == NEWLINE)) if self.size > LONG_BLOCK else self.size // 2 + 1
 
     @property
     def lines(self) -> np.ndarray:

@@ -13,16 +13,16 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import DTypeLike
 
-SMALL, LARGE = 2**14, 2**25  # bytes; what is smaller is cheap, what is larger is rare
-KEPT = 8  # pieces of a size: the chunks that are under way at once
+SMALL_BUFFER, LARGE_BUFFER = 2**14, 2**25  # bytes; what is smaller is cheap, what is larger is rare
+BUFFERS_KEPT = 8  # pieces of a size: the chunks that are under way at once
 
-_left: defaultdict[int, deque[memoryview]] = defaultdict(lambda: deque(maxlen=KEPT))
+_left: defaultdict[int, deque[memoryview]] = defaultdict(lambda: deque(maxlen=BUFFERS_KEPT))
 
 
 def room(n: int, dtype: DTypeLike = np.float64) -> np.ndarray:
     """An array of n numbers that hold anything."""
     size = n * np.dtype(dtype).itemsize
-    if not SMALL <= size <= LARGE:
+    if not SMALL_BUFFER <= size <= LARGE_BUFFER:
         return np.empty(n, dtype)
     step = 2 ** (size.bit_length() - 3)
     size = -(-size // step) * step  # arrays of nearly one size share memory

@@ -14,8 +14,8 @@ import numpy as np
 
 from aggro.streams.io.files import Source
 
-STEP = 2**16  # bytes that are looked at together
-COUNTED = 2**20  # bytes whose lines are counted together
+SEARCHED_BYTES = 2**16  # bytes that are looked at together
+COUNTED_BYTES = 2**20  # bytes whose lines are counted together
 
 
 class Span(NamedTuple):
@@ -40,7 +40,7 @@ def newline_cuts(source: Source, size: int, end: int) -> list[int]:
         for goal in range(size, end, size):
             start, found = goal, -1
             while start > goal - size and found < 0:
-                stop, start = start, max(goal - size, start - STEP)
+                stop, start = start, max(goal - size, start - SEARCHED_BYTES)
                 file.seek(start)
                 text = bytearray(stop - start)
                 source.fill(file, memoryview(text))
@@ -69,9 +69,9 @@ def block_cuts(ends: Iterable[int], size: int) -> list[int]:
 def lines_until(source: Source, stop: int) -> int:
     """How many lines end before byte ``stop`` of a plain file."""
     lines = 0
-    text = np.empty(COUNTED, np.uint8)
+    text = np.empty(COUNTED_BYTES, np.uint8)
     with source.open() as file:
-        while stop > 0 and (got := source.fill(file, text.data[: min(stop, COUNTED)])):
+        while stop > 0 and (got := source.fill(file, text.data[: min(stop, COUNTED_BYTES)])):
             lines += text[:got].tobytes().count(b"\n")
             stop -= got
     return lines

@@ -6,8 +6,8 @@ import codecs
 import io
 from typing import Any
 
-PIECE = 2**16  # bytes that are decoded at once
-MARKS = (  # byte-order marks, the longer ones first
+DECODED_BYTES = 2**16  # bytes that are decoded at once
+BYTE_ORDER_MARKS = (  # byte-order marks, the longer ones first
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -18,7 +18,7 @@ TRY = 'If it is in another encoding, say so: encoding="latin-1"'
 
 def marked(head: bytes) -> str | None:
     """The encoding that a byte-order mark at the start names, other than UTF-8."""
-    return next((name for mark, name in MARKS if head.startswith(mark)), None)
+    return next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), None)
 
 
 def checked(encoding: str) -> str | None:
@@ -47,7 +47,7 @@ class Transcoded(io.RawIOBase):
 
     def readinto(self, view: Any) -> int:
         while not self._ready and not self._ended:
-            piece = self._file.read(PIECE)
+            piece = self._file.read(DECODED_BYTES)
             self._ended = not piece
             try:
                 text = self._decoder.decode(piece or b"", self._ended)

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 from aggro.streams.bad_lines import printable, reason_of
 from aggro.streams.io.files import Source
 
-BLOCK = 1 << 18
+FETCHED_BYTES = 1 << 18
 TIMEOUT = 30.0
-ATTEMPTS = 3  # that bring nothing new
+FETCH_ATTEMPTS = 3  # that bring nothing new
 SCHEMES = ("http://", "https://")
 LONGEST_TAG = 1000  # letters
 
@@ -110,7 +110,7 @@ def _complete(url: str, partial: str, report: Report) -> None:
                 raise
             why = reason_of(getattr(error, "reason", None) or error) or type(error).__name__
         idle = idle + 1 if _size(partial) <= before else 0
-        if idle >= ATTEMPTS:
+        if idle >= FETCH_ATTEMPTS:
             kept = f" {_size(partial):,} bytes are kept; try again to go on." if _size(partial) else ""
             raise FetchError(f"{url}: {why}.{kept}")
 
@@ -155,7 +155,7 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
         report(done, total)
         while True:
             try:
-                block = answer.read1(BLOCK)
+                block = answer.read1(FETCHED_BYTES)
             except http.client.IncompleteRead as error:
                 block = error.partial
             if not block:
@@ -220,7 +220,7 @@ def _discard(partial: str) -> None:
 def digest_of(path: str | os.PathLike) -> Digest:
     """The checksum and the lines of a file's text, decompressed on the way."""
     digest, lines, last = hashlib.sha256(), 0, b"\n"
-    source, view = Source(os.fspath(path)), memoryview(bytearray(BLOCK))
+    source, view = Source(os.fspath(path)), memoryview(bytearray(FETCHED_BYTES))
     with source.open() as file:
         while got := source.fill(file, view):
             block = view[:got].tobytes()

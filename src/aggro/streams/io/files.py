@@ -25,9 +25,9 @@ from aggro.streams.io.find import STDIN
 from aggro.streams.io.json_array import ArrayLines, is_array
 from aggro.streams.io.zstd import ZstdFile
 
-HEAD = 65536
+FIRST_BYTES = 65536
 
-MAGIC: dict[str, bytes] = {
+COMPRESSION_MAGIC: dict[str, bytes] = {
     "gzip": b"\x1f\x8b",
     "bzip2": b"BZh",
     "xz": b"\xfd7zXZ\x00",
@@ -182,7 +182,7 @@ class Source:
         start = b""
         while len(start) < 6 and (more := raw.read(6 - len(start))):
             start += more
-        kind = next((kind for kind, magic in MAGIC.items() if start.startswith(magic)), None)
+        kind = next((kind for kind, magic in COMPRESSION_MAGIC.items() if start.startswith(magic)), None)
         if self._once():
             raw = _Rejoined(start, raw)
         else:
@@ -200,7 +200,7 @@ class Source:
 def _start_of(file: Any) -> bytes:
     """The first bytes, a line of them at least; a pipe is not asked for more than it has."""
     head = b""
-    while len(head) < HEAD and b"\n" not in head and (more := file.read(HEAD - len(head))):
+    while len(head) < FIRST_BYTES and b"\n" not in head and (more := file.read(FIRST_BYTES - len(head))):
         head += more
     return head
 
@@ -225,7 +225,7 @@ def _stdin() -> Any:
 
 
 def _pass_over(file: Any, n: int) -> None:
-    while n > 0 and (passed := len(file.read(min(n, HEAD)))):
+    while n > 0 and (passed := len(file.read(min(n, FIRST_BYTES)))):
         n -= passed
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from aggro.streams.io.encodings import UnreadableText
 
 PIECE = 2**18  # bytes that are read at once
-LONGEST = 2**26  # letters of an element, after which it is given up
+LONGEST_ELEMENT = 2**26  # letters of an element, after which it is given up
 BEGINS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*(\{|$)")
 BLANKS = " \t\r\n"
 
@@ -66,7 +66,7 @@ class ArrayLines(io.RawIOBase):
             try:
                 end = self._json.raw_decode(text, start)[1]
             except (json.JSONDecodeError, RecursionError) as error:
-                if not piece or len(text) - start > LONGEST or isinstance(error, RecursionError):
+                if not piece or len(text) - start > LONGEST_ELEMENT or isinstance(error, RecursionError):
                     raise self._unreadable() from error
                 break
             if end == len(text) and piece:  # a number may go on

@@ -21,7 +21,7 @@ LastEnd = Callable[[np.ndarray, int, int], int]
 
 LONGEST_LINE = 2**28
 BOM = b"\xef\xbb\xbf"
-WINDOW = 4096  # bytes that are searched for a newline at once
+SEARCH_WINDOW = 4096  # bytes that are searched for a newline at once
 
 
 def whole_lines(
@@ -77,7 +77,7 @@ def _of_one(
 def after_newline(text: np.ndarray, start: int, stop: int) -> int:
     """Where the last line of text[:stop] ends, if any does after ``start``; else 0."""
     while stop > start:
-        first = max(start, stop - WINDOW)
+        first = max(start, stop - SEARCH_WINDOW)
         at = text[first:stop].tobytes().rfind(b"\n")
         if at >= 0:
             return first + at + 1

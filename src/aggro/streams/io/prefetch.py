@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Slot = SimpleQueue[tuple[Any, BaseException | None]]  # gets one entry: (result, None), or (None, error)
 
-PATIENCE = 1.0  # seconds to wait for threads that may be waiting for input that never comes
+JOIN_SECONDS = 1.0  # seconds to wait for threads that may be waiting for input that never comes
 
 
 def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: int = 1) -> Iterator[Result]:
@@ -87,4 +87,4 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
             stopped.set()
             room.release()
             for thread in threads:
-                thread.join(PATIENCE / workers)
+                thread.join(JOIN_SECONDS / workers)

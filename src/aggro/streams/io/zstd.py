@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import Any
 
-MAGIC = b"\x28\xb5\x2f\xfd"
-SKIPPED = b"\x2a\x4d\x18"  # after a byte from 0x50 to 0x5f: a frame of something else
-STEP = 65536  # packed bytes read at once
-RUN = 1  # the kind of block that is one byte, repeated
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPED_FRAME = b"\x2a\x4d\x18"  # after a byte from 0x50 to 0x5f: a frame of something else
+READ_BYTES = 65536  # packed bytes read at once
+RUN_BLOCK = 1  # the kind of block that is one byte, repeated
 
 
 class ZstdFile(io.RawIOBase):
@@ -50,12 +50,12 @@ class ZstdFile(io.RawIOBase):
         """The header of the next frame, which is open then; nothing at the end of the file."""
         while self._has(1):
             magic = self._take(4)
-            if magic[1:] == SKIPPED and magic[0] >> 4 == 5:
+            if magic[1:] == SKIPPED_FRAME and magic[0] >> 4 == 5:
                 left = int.from_bytes(self._take(4), "little")
                 while left:
-                    left -= len(self._take(min(left, STEP)))
+                    left -= len(self._take(min(left, READ_BYTES)))
                 continue
-            if magic != MAGIC:
+            if magic != ZSTD_MAGIC:
                 raise EOFError("a zstd frame starts with other bytes than it should")
             head = self._take(1)
             single, checksum, dictionary, size = head[0] >> 5 & 1, head[0] >> 2 & 1, head[0] & 3, head[0] >> 6
@@ -70,10 +70,10 @@ class ZstdFile(io.RawIOBase):
         head = self._take(3)
         number = int.from_bytes(head, "little")
         last, kind, size = number & 1, number >> 1 & 3, number >> 3
-        return head + self._take((1 if kind == RUN else size) + (4 if last and self._checksum else 0))
+        return head + self._take((1 if kind == RUN_BLOCK else size) + (4 if last and self._checksum else 0))
 
     def _has(self, n: int) -> bool:
-        while len(self._packed) < n and (more := self._file.read(STEP)):
+        while len(self._packed) < n and (more := self._file.read(READ_BYTES)):
             self._packed += more
         return len(self._packed) >= n
 

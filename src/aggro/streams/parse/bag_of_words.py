@@ -15,12 +15,12 @@ from aggro.streams.parse.hashing import hash_bytes, number_keys
 from aggro.streams.parse.words64 import PADDING
 
 u8 = np.uint64
-WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
+WORD_PATTERN = re.compile(rb"[0-9A-Za-z\x80-\xff]+")
 
-SMALL = np.zeros(256, np.uint8)  # what a byte becomes as part of a word; 0 for one between words
+LOWER_CASE = np.zeros(256, np.uint8)  # what a byte becomes as part of a word; 0 for one between words
 for _letter in range(256):
     if _letter >= 128 or chr(_letter).isalnum():
-        SMALL[_letter] = ord(chr(_letter).lower()) if _letter < 128 else _letter
+        LOWER_CASE[_letter] = ord(chr(_letter).lower()) if _letter < 128 else _letter
 
 
 @kernel
@@ -33,8 +33,8 @@ def hash_words(text, bounds, bits, indptr, places):
         p, end = u8(bounds[i]), u8(bounds[i + u8(1)])
         while p < end:
             start = p
-            while p < end and SMALL[u8(text[p])] != 0:
-                text[p] = SMALL[u8(text[p])]
+            while p < end and LOWER_CASE[u8(text[p])] != 0:
+                text[p] = LOWER_CASE[u8(text[p])]
                 p += u8(1)
             if p > start:
                 places[n] = hash_bytes(text, start, p, u8(0)) >> shift
@@ -59,6 +59,6 @@ def bag_of_words(text: bytes, bounds: np.ndarray, bits: int) -> tuple[np.ndarray
 def places_of(text: str, bits: int) -> dict[str, int]:
     """The words of a text, as they stand in it, and the place of each."""
     letters = text.encode("utf-8", "replace")
-    words = [word.decode("utf-8", "replace") for word in WORD.findall(letters)]
+    words = [word.decode("utf-8", "replace") for word in WORD_PATTERN.findall(letters)]
     _, columns, places = bag_of_words(letters, np.array([0, len(letters)]), bits)
     return dict(zip(words, places[columns].tolist(), strict=True))

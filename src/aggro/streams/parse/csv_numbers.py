@@ -18,14 +18,14 @@ from aggro.streams.parse.numbers import LETTER_E, OK, PLUS, TO_LOWER, number
 
 u8 = np.uint64
 
-SMALL = 1e-290
-LONGEST_ZERO = u8(64)  # letters; a fraction with so few does not come near ``SMALL`` unless it is 0
+SMALLEST_CELL = 1e-290
+LONGEST_ZERO = u8(64)  # letters; a fraction with so few does not come near ``SMALLEST_CELL`` unless it is 0
 IN_NUMBERS = "0123456789.+-eE"
 
 
 @exact_part
 def is_zero(text, p, stop):
-    """Whether a number below ``SMALL`` is written as 0, and was not rounded to it."""
+    """Whether a number below ``SMALLEST_CELL`` is written as 0, and was not rounded to it."""
     plain = stop - p < LONGEST_ZERO
     for k in range(p, stop):
         plain &= text[k] | TO_LOWER != LETTER_E
@@ -47,7 +47,7 @@ def read_fields(text, start, size, delimiter, columns):
             continue
         for j in range(fields):
             value, stop, code = number(text, p)
-            if code != OK or text[p] == PLUS or (abs(value) < SMALL and not is_zero(text, p, stop)):
+            if code != OK or text[p] == PLUS or (abs(value) < SMALLEST_CELL and not is_zero(text, p, stop)):
                 return np.int64(-1)
             if j + u8(1) < fields:
                 if text[stop] != delimiter:

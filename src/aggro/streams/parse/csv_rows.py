@@ -18,8 +18,8 @@ u8 = np.uint64
 
 NEWLINE, RETURN, QUOTE = 10, 13, 34
 EVERY_QUOTE, EVERY_1 = u8(0x2222222222222222), u8(0x0101010101010101)
-GAPS = 64
-NONE = np.empty(0, np.int64)
+FIRST_GAPS = 64
+NO_GAPS = np.empty(0, np.int64)
 
 
 @kernel
@@ -124,14 +124,14 @@ def last_end(text, stop, delimiter, gaps):
 
 def last_row_end(text: np.ndarray, stop: int, delimiter: str) -> int:
     """Where the last row that ends in text[:stop] does; 0 if none does."""
-    end = int(last_end(text, stop, ord(delimiter), np.empty((GAPS, 2), np.int64)))
-    return end if end >= 0 else int(find_ends(text, stop, ord(delimiter), True, NONE, NONE)[1])
+    end = int(last_end(text, stop, ord(delimiter), np.empty((FIRST_GAPS, 2), np.int64)))
+    return end if end >= 0 else int(find_ends(text, stop, ord(delimiter), True, NO_GAPS, NO_GAPS)[1])
 
 
 def row_ends(text: np.ndarray, size: int, delimiter: str) -> np.ndarray:
     """Where every row of the text ends, the header and empty lines among them."""
     ends = np.empty(size, np.int64)
-    return ends[: find_ends(text, size, ord(delimiter), True, ends, NONE)[0]]
+    return ends[: find_ends(text, size, ord(delimiter), True, ends, NO_GAPS)[0]]
 
 
 class RowsFound(NamedTuple):

@@ -15,10 +15,10 @@ from aggro.engine.jit.compile import allocating
 
 u8 = np.uint64
 
-DIGITS = 800
+MOST_DIGITS = 800
 LIMBS = 160  # of 32 bits: 800 digits times 2^1075 and some to spare
 LIMB = u8(32)
-LOW = u8(0xFFFFFFFF)
+LOW_WORD = u8(0xFFFFFFFF)
 
 
 @allocating
@@ -27,7 +27,7 @@ def multiply_add(a, factor, more):
     carry = u8(more)
     for i in range(u8(LIMBS)):
         carry += a[i] * u8(factor)
-        a[i] = carry & LOW
+        a[i] = carry & LOW_WORD
         carry >>= LIMB
 
 
@@ -48,7 +48,7 @@ def side_of_middle(text, p, shift, bits):
     while True:
         digit = u8(text[p]) - u8(48)
         if digit < u8(10):
-            if kept < DIGITS:
+            if kept < MOST_DIGITS:
                 multiply_add(number, 10, digit)
                 kept += kept > 0 or digit > u8(0)
                 exponent -= points
@@ -67,7 +67,7 @@ def side_of_middle(text, p, shift, bits):
     if power > 0:
         whole += u8(2**52)
     whole = whole + whole + u8(1)
-    middle[0] = whole & LOW
+    middle[0] = whole & LOW_WORD
     middle[1] = whole >> LIMB
     two = max(power, 1) - 1076
 

@@ -29,21 +29,21 @@ from aggro.streams.parse.words64 import PADDING, digit_run, eight_digits, word
 
 u8 = np.uint64
 
-OK, BAD, LARGE = 0, 1, 2
+OK, BAD, TOO_LARGE = 0, 1, 2
 
 MINUS, PLUS, POINT, ZERO = 45, 43, 46, u8(48)
 LETTER_E, TO_LOWER = 101, 32
 
-TENS = np.array([10.0**k for k in range(23)])  # all of them exact
+POWERS_OF_TEN = np.array([10.0**k for k in range(23)])  # all of them exact
 WHOLE_TENS = np.array([10**k for k in range(20)], np.uint64)
 
-LEAST, MOST = -342, 308  # below w·10^-342 everything is 0, above w·10^308 everything is infinite
+LEAST_POWER, MOST_POWER = -342, 308  # below w·10^-342 everything is 0, above w·10^308 everything is infinite
 FRACTION = u8(2**52)
-EXACT = u8(2**53)
-INFINITY = u8(0x7FF0000000000000)
+EXACT_SIGNIFICAND = u8(2**53)
+INFINITY_BITS = u8(0x7FF0000000000000)
 SIGN = u8(63)
 ALL_BITS = u8(2**64 - 1)
-FAR = 10**15  # an exponent beyond any that a line of text can make good
+FAR_EXPONENT = 10**15  # an exponent beyond any that a line of text can make good
 
 
 def _powers_of_five() -> np.ndarray:
@@ -53,7 +53,7 @@ def _powers_of_five() -> np.ndarray:
     floats, and the product must not fall short of it.
     """
     rows = []
-    for q in range(LEAST, MOST + 1):
+    for q in range(LEAST_POWER, MOST_POWER + 1):
         power = 5 ** abs(q)
         bits = (1 << power.bit_length() + 255) // power if q < 0 else power << 128
         bits >>= bits.bit_length() - 128
@@ -68,13 +68,13 @@ FIVES = _powers_of_five()
 @inline
 def nearest(w, q):
     """The bits of the float64 nearest to w·10^q; those of infinity where that is too large."""
-    if w == u8(0) or q < LEAST:
+    if w == u8(0) or q < LEAST_POWER:
         return u8(0)
-    if q > MOST:
-        return INFINITY
+    if q > MOST_POWER:
+        return INFINITY_BITS
     zeros = leading_zeros(w)
     w <<= zeros
-    k = u8(q - LEAST)
+    k = u8(q - LEAST_POWER)
     top, low = high_half(w, FIVES[k, u8(0)]), w * FIVES[k, u8(0)]
     if top & u8(511) == u8(511):  # the nine bits below the 55 that count are ones: a carry would matter
         more = high_half(w, FIVES[k, u8(1)])
@@ -95,17 +95,17 @@ def nearest(w, q):
         m -= u8(1)
     m += m & u8(1)
     m >>= u8(1)
-    if m >= EXACT:
+    if m >= EXACT_SIGNIFICAND:
         m = FRACTION
         exponent += 1
     if exponent >= 2047:
-        return INFINITY
+        return INFINITY_BITS
     return (m - FRACTION) | (u8(exponent) << u8(52))
 
 
 @exact
 def quotient(w, k):
-    return np.float64(np.int64(w)) / TENS[k]
+    return np.float64(np.int64(w)) / POWERS_OF_TEN[k]
 
 
 @exact_part
@@ -147,7 +147,7 @@ def careful(text, p):
         if u8(text[p]) - ZERO >= u8(10):
             return 0.0, start, BAD
         while u8(text[p]) - ZERO < u8(10):
-            shift = min(shift * 10 + np.int64(text[p]) - 48, FAR)
+            shift = min(shift * 10 + np.int64(text[p]) - 48, FAR_EXPONENT)
             p += u8(1)
         if down:
             shift = -shift
@@ -155,8 +155,8 @@ def careful(text, p):
     if more and bits != nearest(w + u8(1), q + shift):
         side = side_of_middle(text, first, shift, bits)
         bits += u8(side > 0 or (side == 0 and bits & u8(1) == u8(1)))
-    if bits >= INFINITY:
-        return 0.0, start, LARGE
+    if bits >= INFINITY_BITS:
+        return 0.0, start, TOO_LARGE
     return u8(bits | (u8(negative) << SIGN)).view(np.float64), p, OK
 
 
@@ -202,7 +202,7 @@ def number(text, p):
     # p - first is the number of digits; 0 wraps to a huge one.
     if p - first - u8(1) >= u8(19) or text[p] | TO_LOWER == LETTER_E:
         return careful(text, start)
-    if w < EXACT and places <= u8(22):
+    if w < EXACT_SIGNIFICAND and places <= u8(22):
         value = quotient(w, places)
         return -value if negative else value, p, OK
     return product(w, places, negative), p, OK
@@ -258,7 +258,7 @@ def parse_float(text: bytes) -> float:
     -1500.0
     """
     value, end, code = _parse(np.frombuffer(text + bytes(PADDING), np.uint8))
-    if code == LARGE:
+    if code == TOO_LARGE:
         raise OverflowError(f"{text!r} is too large for a float64.")
     if code == BAD or end != len(text):
         raise ValueError(f"{text!r} is not a decimal number such as -1, 0.5 or 2e-3.")

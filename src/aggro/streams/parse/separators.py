@@ -15,26 +15,26 @@ from aggro.streams.io.buffers import room
 
 u8 = np.uint64
 
-AT_ONCE = 64  # bytes; as many of the padding may be looked at
-USUAL = u8(8)  # separators among them: as many are written without a look at how many there are
+WINDOW_OF_BYTES = 64  # bytes; as many of the padding may be looked at
+USUAL_SEPARATORS = u8(8)  # separators among them: as many are written without a look at how many there are
 
 
 def room_for_separators(size: int) -> np.ndarray:
     """What ``find_separators`` may write for a text of this many bytes."""
-    return room(size + 2 * AT_ONCE, np.uint32)
+    return room(size + 2 * WINDOW_OF_BYTES, np.uint32)
 
 
 @inline
 def find_separators(text, size, ends):
     """Write where the separators of text[:size] stand, in order; some of the padding may follow."""
     n = u8(0)
-    for p in range(u8(0), size, u8(AT_ONCE)):
-        marks = up_to_space(text, p) | up_to_space(text, p + u8(AT_ONCE // 2)) << u8(AT_ONCE // 2)
+    for p in range(u8(0), size, u8(WINDOW_OF_BYTES)):
+        marks = up_to_space(text, p) | up_to_space(text, p + u8(WINDOW_OF_BYTES // 2)) << u8(WINDOW_OF_BYTES // 2)
         count = bits_set(marks)
-        for k in range(USUAL):
+        for k in range(USUAL_SEPARATORS):
             ends[n + k] = np.uint32(p + trailing_zeros(marks))
             marks &= marks - u8(1)
-        for k in range(USUAL, count):
+        for k in range(USUAL_SEPARATORS, count):
             ends[n + k] = np.uint32(p + trailing_zeros(marks))
             marks &= marks - u8(1)
         n += count

@@ -8,7 +8,7 @@ from aggro.engine.jit.compile import kernel
 
 u8 = np.uint64
 
-SHORT = 40  # rows up to this length are sorted by insertion
+SHORT_ROW = 40  # rows up to this length are sorted by insertion
 
 
 @kernel
@@ -17,15 +17,15 @@ def tidy(indptr, indices, data):
 
     In many files each row has the columns of the row before. How those were put in order is known then.
     """
-    given, places = np.empty(SHORT, indices.dtype), np.empty(SHORT, np.uint64)
-    values = np.empty(SHORT, data.dtype)
+    given, places = np.empty(SHORT_ROW, indices.dtype), np.empty(SHORT_ROW, np.uint64)
+    values = np.empty(SHORT_ROW, data.dtype)
     known, is_ordered = u8(0), False
     kept = u8(0)
     end = u8(0)
     for i in range(u8(indptr.shape[0] - 1)):
         start, end = end, u8(indptr[i + u8(1)])
         length = end - start
-        if length <= u8(SHORT):
+        if length <= u8(SHORT_ROW):
             repeats = length == known
             for k in range(min(length, known)):
                 repeats &= indices[start + k] == given[k]

@@ -29,7 +29,7 @@ from aggro.streams import bad_lines
 from aggro.streams.bad_lines import Problem
 from aggro.streams.io.block import Block, Parsed
 from aggro.streams.io.buffers import room, trimmed
-from aggro.streams.parse.numbers import BAD, LARGE, OK, number, one_digit, short_number
+from aggro.streams.parse.numbers import BAD, OK, TOO_LARGE, number, one_digit, short_number
 from aggro.streams.parse.separators import find_separators, room_for_separators, separator_from
 from aggro.streams.parse.words64 import eight_digits, four_digits, word
 
@@ -38,7 +38,7 @@ u8 = np.uint64
 TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, COLON, Q = 9, 10, 13, 32, 35, 45, 58, 113
 ZERO, TEN = u8(48), u8(10)
 QUERY = np.frombuffer(b"qid:", np.uint8)
-LIMIT = u8(bad_lines.LARGEST_INDEX + 1)
+INDEX_LIMIT = u8(bad_lines.LARGEST_INDEX + 1)
 LONGEST_INDEX = u8(18)  # digits that are sure to fit 64 bits
 
 
@@ -52,7 +52,7 @@ def skip_comment(text, p):
     """From «#» to the end of the line: (where, problem)."""
     while text[p] != NEWLINE:
         if text[p] == 0:
-            return p, bad_lines.NUL
+            return p, bad_lines.HOLDS_NUL
         p += u8(1)
     return p, bad_lines.GOOD
 
@@ -77,7 +77,7 @@ def skip_query(text, p):
 def read_label(text, p):
     """(label, where it ends, problem)"""
     label, end, code = number(text, p)
-    if code == LARGE:
+    if code == TOO_LARGE:
         return label, p, bad_lines.LARGE_LABEL
     if code == OK and (is_blank(text[end]) or text[end] == NEWLINE or text[end] == HASH):
         return label, end, bad_lines.GOOD
@@ -122,7 +122,7 @@ def usual_pairs(text, p, ends, j, base, k, indices, data, top, last, ascending):
             column = four_digits(letters << (u8(32) - (length << u8(3)))) - base
         else:
             column = eight_digits(letters << (u8(64) - (length << u8(3)))) - base
-        if column >= LIMIT:
+        if column >= INDEX_LIMIT:
             break
         data[k] = value
         indices[k] = np.uint32(column)
@@ -178,7 +178,7 @@ def read_pairs(text, p, ends, j, base, k, indices, data):
             p += u8(1)
             digit = u8(text[p]) - ZERO
         column = index - base  # wraps to a huge number where it would be negative
-        if text[p] != COLON or column >= LIMIT or p - start > LONGEST_INDEX:
+        if text[p] != COLON or column >= INDEX_LIMIT or p - start > LONGEST_INDEX:
             return start, j, k, index_problem(text, p, index, p - start), top, ascending
         value, p, code = number(text, p + u8(1))
         if code != OK:

@@ -50,7 +50,7 @@ from aggro.streams.parse.separators import find_separators, room_for_separators,
 u8 = np.uint64
 
 NUL, TAB, NEWLINE, RETURN, SPACE, QUOTE, COMMA, COLON, BAR = 0, 9, 10, 13, 32, 39, 44, 58, 124
-LETTERS = np.frombuffer(b"naninfinity", np.uint8)  # nan, inf, infinity
+SPECIAL_LETTERS = np.frombuffer(b"naninfinity", np.uint8)  # nan, inf, infinity
 UNNAMED = np.uint32(2**32 - 1)  # in the place of a name's end: the name is the number in the place of its start
 
 ENDS_NAME = np.zeros(256, np.bool_)
@@ -83,7 +83,7 @@ def is_digit(letter):
 def spells(text, p, first, count):
     """Whether this many of LETTERS, from the first on, stand at p, small or capital, and the value ends there."""
     for k in range(u8(count)):
-        if text[p + k] | TO_LOWER != LETTERS[u8(first) + k]:
+        if text[p + k] | TO_LOWER != SPECIAL_LETTERS[u8(first) + k]:
             return False
     return ends_value(text[p + u8(count)])
 
@@ -141,7 +141,7 @@ def read_head(text, p, words):
         while not (ends_value(text[p]) or text[p] == NUL):
             p += u8(1)
         if text[p] == NUL:
-            return label, from_, to, importance, p, bad_lines.NUL
+            return label, from_, to, importance, p, bad_lines.HOLDS_NUL
         after = p
         while is_blank(text[after]):
             if text[after] != SPACE and not tabs:
@@ -272,7 +272,7 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
                     key = hash_bytes(text, p, end, key)
                     p = end
                     if text[p] == NUL:
-                        return p, j, k, bad_lines.NUL
+                        return p, j, k, bad_lines.HOLDS_NUL
                 else:
                     value *= scale
                 if problem != bad_lines.GOOD:
@@ -412,7 +412,7 @@ def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")
 
 
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+VW_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 NOT_A_WORD = re.compile(rb"[+-]?((nan|inf|infinity)$|\.?(\d|(e[+-]?\d*)?$))", re.IGNORECASE)
 
 
@@ -425,9 +425,9 @@ def labels_are_words(head: bytes) -> bool:
         given = [word for word in given if word]
         if not tag and given and given[-1].startswith(b"'"):
             given.pop()
-        if bar and given and len(given) <= 3 and all(map(NUMBER.fullmatch, given[1:])):
+        if bar and given and len(given) <= 3 and all(map(VW_NUMBER.fullmatch, given[1:])):
             label = given[0]
-            if NUMBER.fullmatch(label):
+            if VW_NUMBER.fullmatch(label):
                 return False
             if not re.search(rb"[:,\s\0]", label) and not NOT_A_WORD.match(label):
                 return True

@@ -26,7 +26,7 @@ HIGH_BITS = u8(0x8080808080808080)
 LOW_HALVES = u8(0x0F0F0F0F0F0F0F0F)
 FOUR_LOW_HALVES, TWO_PAIRS, ONE_QUAD = u8(0x0F0F0F0F), u8(0x00FF00FF), u8(0xFFFF)
 PAIRS, QUADS = u8(0x00FF00FF00FF00FF), u8(0x0000FFFF0000FFFF)
-TENS, HUNDREDS, MYRIADS = u8(10 * 2**8 + 1), u8(100 * 2**16 + 1), u8(10000 * 2**32 + 1)
+TENS_OF_WORD, HUNDREDS, MYRIADS = u8(10 * 2**8 + 1), u8(100 * 2**16 + 1), u8(10000 * 2**32 + 1)
 
 
 @inline
@@ -44,7 +44,7 @@ def digit_run(letters):
 def four_digits(letters):
     """The number that the word's first four bytes write, if they are digits."""
     t = letters & FOUR_LOW_HALVES
-    t = ((t * TENS) >> u8(8)) & TWO_PAIRS
+    t = ((t * TENS_OF_WORD) >> u8(8)) & TWO_PAIRS
     return ((t * HUNDREDS) >> u8(16)) & ONE_QUAD
 
 
@@ -52,6 +52,6 @@ def four_digits(letters):
 def eight_digits(letters):
     """The number that eight digits write: neighbours are joined to pairs, the pairs to fours, the fours to all."""
     t = letters & LOW_HALVES
-    t = ((t * TENS) >> u8(8)) & PAIRS
+    t = ((t * TENS_OF_WORD) >> u8(8)) & PAIRS
     t = ((t * HUNDREDS) >> u8(16)) & QUADS
     return (t * MYRIADS) >> u8(32)

@@ -22,10 +22,10 @@ LARGEST_BATCH = 2**30  # bytes of one record batch, decompressed
 LARGEST_METADATA = 2**26
 MOST_ROWS = 2**31 - 1  # in a batch; columns without a type take no bytes, so that these do not bound them
 
-START = 8  # bytes of magic and padding before a file's first message
-END = struct.Struct("<i6s")  # after a file's last message: the footer, its length and the magic
+FILE_START = 8  # bytes of magic and padding before a file's first message
+ARROW_FOOTER = struct.Struct("<i6s")  # after a file's last message: the footer, its length and the magic
 CONTINUES = b"\xff" * 4  # before a message's length; files from before 2019 lack it
-DICTIONARY, RECORDS = 2, 3  # kinds of messages with a body
+DICTIONARY_BATCH, RECORD_BATCH = 2, 3  # kinds of messages with a body
 
 
 class Table(NamedTuple):
@@ -76,13 +76,13 @@ def open_messages(file: Any, is_file: bool, size: int | None) -> Messages:
     left = None
     if size is not None:
         # The messages end where the footer starts, whether or not they say so.
-        file.seek(max(0, size - END.size))
-        length, magic = END.unpack(file.read(END.size).ljust(END.size, b"\0"))
-        left = size - START - length - END.size
+        file.seek(max(0, size - ARROW_FOOTER.size))
+        length, magic = ARROW_FOOTER.unpack(file.read(ARROW_FOOTER.size).ljust(ARROW_FOOTER.size, b"\0"))
+        left = size - FILE_START - length - ARROW_FOOTER.size
         if magic != ARROW_MAGIC or length < 0 or left < 0:
             raise ValueError("it is cut short or damaged: it does not end as Arrow files do. Fetch or write it again")
         file.seek(0)
-    file.read(START)
+    file.read(FILE_START)
     return Messages(file, left, alone=size is not None)
 
 
@@ -139,9 +139,9 @@ class Messages:
         _bounded(size)
         body = self._take(size, "a record batch")
         kind, header = message.number(1, "<B"), message.table(2)
-        if kind == DICTIONARY and header is not None:
+        if kind == DICTIONARY_BATCH and header is not None:
             header = header.table(1)
-        if kind in (DICTIONARY, RECORDS) and header is not None:
+        if kind in (DICTIONARY_BATCH, RECORD_BATCH) and header is not None:
             _check_batch(header, body)
         self._ready = [memoryview(start), memoryview(metadata), *([body] if size else [])]
         return True

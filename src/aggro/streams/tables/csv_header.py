@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aggro.streams.tables.roles import is_missing
-from aggro.streams.tables.written_numbers import NUMBER
+from aggro.streams.tables.written_numbers import WRITTEN_NUMBER
 
 LOOKED_BELOW = 200  # rows
-LONGEST_NAME = 64  # letters
+LONGEST_HEADER = 64  # letters
 SENTENCE = 5  # words
 RUNNING_TEXT = 3.0  # words in a cell, on average
-FEW = 20  # rows; among so few, a value that comes a second time is a repeated one
+FEW_HEADER_ROWS = 20  # rows; among so few, a value that comes a second time is a repeated one
 
 Rows = Sequence[Sequence[str]]
 
@@ -19,7 +19,7 @@ Rows = Sequence[Sequence[str]]
 def has_header(top: Sequence[str], rows: Rows) -> bool:
     """Is the first line a header? ``rows`` are those below, as many fields in each."""
     top = [field.strip() for field in top]
-    if all(is_missing(field) or NUMBER.fullmatch(field) for field in top):
+    if all(is_missing(field) or WRITTEN_NUMBER.fullmatch(field) for field in top):
         return False
     others = [row for row in rows if [field.strip() for field in row] != top]
     if rows and not others:
@@ -44,20 +44,20 @@ def _count(numbers: list[int]) -> bool:
 def _names_numbers(field: str, cells: Sequence[str]) -> bool:
     """A word above numbers."""
     present = [cell for cell in cells if not is_missing(cell)]
-    if is_missing(field) or NUMBER.fullmatch(field):
+    if is_missing(field) or WRITTEN_NUMBER.fullmatch(field):
         return False
-    return bool(present) and all(NUMBER.fullmatch(cell) for cell in present)
+    return bool(present) and all(WRITTEN_NUMBER.fullmatch(cell) for cell in present)
 
 
 def _is_a_cell(field: str, cells: Sequence[str]) -> bool:
     """A value like those below, and no name of theirs."""
     if not field or is_missing(field):
         return False
-    if NUMBER.fullmatch(field) and not field.isdecimal():
+    if WRITTEN_NUMBER.fullmatch(field) and not field.isdecimal():
         return True  # 1990 may be a name, 5.1 hardly
-    if cells.count(field) >= (1 if len(cells) < FEW else 2):
+    if cells.count(field) >= (1 if len(cells) < FEW_HEADER_ROWS else 2):
         return True
-    if len(field) > LONGEST_NAME or len(field.split()) >= SENTENCE:
+    if len(field) > LONGEST_HEADER or len(field.split()) >= SENTENCE:
         # A long question above short answers is a name all the same.
         return not cells or sum(len(cell.split()) for cell in cells) >= RUNNING_TEXT * len(cells)
     return False

@@ -16,17 +16,17 @@ from contextlib import suppress
 from itertools import islice
 
 DELIMITERS = (",", "\t", ";", "|")
-LOOKED_AT = 50  # lines
+LINES_LOOKED_AT = 50  # lines
 MOST_TITLES = 20
 CONSISTENT = 0.9  # of the lines
 ENOUGH_LINES = 5
 ENOUGH_BELOW = 3  # rows below title lines, to call them so
-FIELDS = 1 / 3  # of the fields of the table, at most, in a title line
+TITLE_FIELDS = 1 / 3  # of the fields of the table, at most, in a title line
 
 
 def guess_delimiter(lines: list[str]) -> str:
     """What separates the fields of these lines."""
-    filled = [line for line in lines if line.strip()][:LOOKED_AT]
+    filled = [line for line in lines if line.strip()][:LINES_LOOKED_AT]
     first = filled[0] if filled else ""
     usual = max(DELIMITERS, key=lambda letter: (first.count(letter), -DELIMITERS.index(letter)))
     shares = {letter: consistency(filled, letter) for letter in DELIMITERS}
@@ -50,7 +50,7 @@ def consistency(lines: list[str], delimiter: str) -> float:
 
 def guess_titles(lines: list[str], delimiter: str) -> int:
     """How many lines stand above the header, or above the first row; empty ones among them count."""
-    looked = lines[: LOOKED_AT + MOST_TITLES]
+    looked = lines[: LINES_LOOKED_AT + MOST_TITLES]
     split = [next(iter(rows_of([line], delimiter)), []) for line in looked]
     filled = [[field.strip() for field in row] for row in split]
     widths = Counter(len(row) for row in filled if any(row))
@@ -64,7 +64,9 @@ def guess_titles(lines: list[str], delimiter: str) -> int:
         there = [field for field in row if field]
         if not there:
             continue
-        few = (len(there) == 1 and bool(row[0]) and width > 2) or (len(there) <= FIELDS * width and len(row) < width)
+        few = (len(there) == 1 and bool(row[0]) and width > 2) or (
+            len(there) <= TITLE_FIELDS * width and len(row) < width
+        )
         alone = len(row) == 1 or there[0].lower().startswith("sep=")
         if not (alone or few):
             break
@@ -79,7 +81,7 @@ def rows_of(lines: list[str], delimiter: str) -> list[list[str]]:
     reader = csv.reader(lines, delimiter=delimiter) if delimiter != "\t" else csv.reader(lines, "excel-tab")
     rows: list[list[str]] = []
     with suppress(csv.Error):
-        rows += list(islice(reader, LOOKED_AT + MOST_TITLES))
+        rows += list(islice(reader, LINES_LOOKED_AT + MOST_TITLES))
     return rows
 
 
@@ -87,7 +89,7 @@ def looks_like_a_table(head: bytes) -> bool:
     """Whether several lines have the same number of fields: what tells a table from lines of text."""
     lines = head.decode("utf-8", "replace").splitlines()
     lines = [line for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()]
-    return len(lines) > 1 and any(consistency(lines[:LOOKED_AT], one) >= CONSISTENT for one in DELIMITERS)
+    return len(lines) > 1 and any(consistency(lines[:LINES_LOOKED_AT], one) >= CONSISTENT for one in DELIMITERS)
 
 
 def unique_names(names: list[str]) -> tuple[list[str], list[str]]:

@@ -36,7 +36,7 @@ from aggro.streams.parse.csv_numbers import IN_NUMBERS, plain_numbers
 from aggro.streams.parse.csv_rows import RETURN, last_row_end, rows_of
 from aggro.streams.tables.csv_bad_rows import TRUE_OR_FALSE, sift
 from aggro.streams.tables.csv_layout import LONGEST_ROW, layout_of
-from aggro.streams.tables.encode import EXACT, Roles, encode
+from aggro.streams.tables.encode import EXACT_CODES, Roles, encode
 from aggro.streams.tables.raw import (
     Columns,
     as_floats,
@@ -49,14 +49,14 @@ from aggro.streams.tables.raw import (
     split,
     wanted,
 )
-from aggro.streams.tables.roles import MISSING as MISSING_WORDS
+from aggro.streams.tables.roles import MISSING_MARKS as MISSING_WORDS
 from aggro.streams.tables.roles import Column, Role, as_number
 from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-MISSING = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
+MISSING_CELLS = ["", "?", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None"]
 MOST_OPEN = 100  # quotes of a file that are never closed
 TRIES = 3  # blocks that turn out not to be of plain numbers, after which none is taken for such
 
@@ -173,7 +173,7 @@ class CsvReader:
         self._csv, self._sources, self.layout = pa_csv, stream.sources, layout_of(stream)
         self._delimiter, self._quoting, self._names = self.layout.delimiter, self.layout.quoting, self.layout.names
         self._names_of = {0: self._names} if stream.settled.first else {}
-        self._missing = MISSING
+        self._missing = MISSING_CELLS
         self._only: list[str] | None = None  # the columns to read, if not all
         self._tries_left = TRIES
 
@@ -255,7 +255,7 @@ class CsvReader:
             self._tries_left -= 1  # threads may miss each other's: then one block more is tried
             return None
         found = dict(zip(names, fields, strict=True))
-        if not fields.shape[1] or (self.label in found and np.abs(found[self.label]).max() >= EXACT):
+        if not fields.shape[1] or (self.label in found and np.abs(found[self.label]).max() >= EXACT_CODES):
             return None
         return pa.table({name: pa.array(found[name]) for name in used})
 

@@ -25,7 +25,7 @@ from aggro.streams.tables.task import DEFAULT_LABELS
 
 WORD_BITS = 18
 LONG_LABEL = 64  # letters; an array of strings is as wide as the longest
-EXACT = 2.0**53  # up to here floats are whole numbers one by one
+EXACT_CODES = 2.0**53  # up to here floats are whole numbers one by one
 
 
 class Roles(NamedTuple):
@@ -334,7 +334,7 @@ def labels_of(column: Any) -> np.ndarray:
     """
     numbers = _numbers(column)
     if numbers is not None:
-        exact = _exact(column) if (np.abs(numbers) >= EXACT).any() else None
+        exact = _exact(column) if (np.abs(numbers) >= EXACT_CODES).any() else None
         return numbers if exact is None else exact
     codes, names = _coded(column)
     as_objects = bool(codes.size and codes.min() < 0) or any(len(str(name)) > LONG_LABEL for name in names)

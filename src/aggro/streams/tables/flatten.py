@@ -25,19 +25,19 @@ import numpy as np
 BAG = "\x1f"  # begins the text of a bag; no part of a word, and not to be seen
 GLUE = "ˍ"  # between the words of an item, of which one word is made: a modifier letter
 LONG_ITEM = 3  # words; longer items are text, word by word
-DEEPEST = 64  # levels
+DEEPEST_NESTING = 64  # levels
 MOST_PLACES = 4096  # numbers in a list that becomes columns
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
-NESTED = frozenset({dict, *LISTS})
-PLAIN = frozenset({str, int, float, bool, type(None)})
-WORDS = frozenset({str, type(None)})
-NUMBERS = frozenset({int, float})
+NESTED_TYPES = frozenset({dict, *LISTS})
+PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+TEXT_TYPES = frozenset({str, type(None)})
+NUMERIC_TYPES = frozenset({int, float})
 
 
 def is_nested(cell: Any) -> bool:
     """Is this a dict, a list or an array?"""
-    return type(cell) in NESTED or isinstance(cell, Mapping | list | tuple)
+    return type(cell) in NESTED_TYPES or isinstance(cell, Mapping | list | tuple)
 
 
 def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -45,11 +45,11 @@ def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[
 
     The result is that of :func:`flat` for a table of this one row, without its lists of one cell.
     """
-    if PLAIN.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
+    if PLAIN_TYPES.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
         return record
     found: dict[str, Any] = {}
     for name, cell in record.items():
-        if type(cell) in PLAIN or not is_nested(cell):
+        if type(cell) in PLAIN_TYPES or not is_nested(cell):
             found[name] = cell
             continue
         inside: dict[str, Any] = {}
@@ -63,11 +63,11 @@ def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[
 def _flatten_cell(found: dict[str, Any], name: str, cell: Any, known: Mapping[str, Any], depth: int) -> None:
     """Put what is in one cell into ``found``, under flat names."""
     cell = _plain(cell)
-    if depth > DEEPEST or not is_nested(cell):
+    if depth > DEEPEST_NESTING or not is_nested(cell):
         found[name] = cell
     elif isinstance(cell, Mapping):
         for key, value in cell.items():
-            if type(value) in PLAIN:
+            if type(value) in PLAIN_TYPES:
                 found[f"{name}.{key}"] = value
             else:
                 _flatten_cell(found, f"{name}.{key}", value, known, depth + 1)
@@ -78,9 +78,9 @@ def _flatten_cell(found: dict[str, Any], name: str, cell: Any, known: Mapping[st
 def _flatten_list(found: dict[str, Any], name: str, cell: list[Any], known: Mapping[str, Any], depth: int) -> None:
     """Put a list into ``found``: as columns, as a bag, or as the fields of the records in it."""
     kinds = {*map(type, cell)}
-    if kinds <= WORDS:
+    if kinds <= TEXT_TYPES:
         found[name] = bag(cell)
-    elif kinds <= NUMBERS and _is_vector(name, [cell], known):
+    elif kinds <= NUMERIC_TYPES and _is_vector(name, [cell], known):
         for place in range(min(len(cell), MOST_PLACES)):
             found[f"{name}.{place}"] = cell[place]
     elif any(isinstance(item, Mapping) for item in cell):
@@ -116,15 +116,15 @@ def _cells(column: Any) -> list[Any] | None:
     if not isinstance(column, list):
         return None
     kinds = {*map(type, column)}
-    if PLAIN.issuperset(kinds):  # nearly all columns; asking each cell whether it is a mapping takes far longer
+    if PLAIN_TYPES.issuperset(kinds):  # nearly all columns; asking each cell whether it is a mapping takes far longer
         return None
-    return column if not NESTED.isdisjoint(kinds) or any(map(is_nested, column)) else None
+    return column if not NESTED_TYPES.isdisjoint(kinds) or any(map(is_nested, column)) else None
 
 
 def _flatten(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
     """One column as flat ones."""
     cells = [_plain(cell) for cell in cells]
-    if depth > DEEPEST or not any(map(is_nested, cells)):
+    if depth > DEEPEST_NESTING or not any(map(is_nested, cells)):
         return {name: cells}
     found: dict[str, list[Any]] = {}
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, Mapping) for key in cell)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.streams.tables.flatten import BAG, DEEPEST, MOST_PLACES, word
+from aggro.streams.tables.flatten import BAG, DEEPEST_NESTING, MOST_PLACES, word
 
 
 def flat_array(name: str, array: Any, known: Collection[str], level: int = 0) -> dict[str, Any] | None:
@@ -29,7 +29,7 @@ def flat_array(name: str, array: Any, known: Collection[str], level: int = 0) ->
         found: dict[str, Any] = {}
         for k, field in enumerate(kind):
             inside = flat_array(f"{name}.{field.name}", pc.struct_field(array, [k]), known, level + 1)
-            if inside is None or level > DEEPEST:
+            if inside is None or level > DEEPEST_NESTING:
                 return None
             found |= inside
         return found

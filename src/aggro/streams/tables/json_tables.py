@@ -21,7 +21,7 @@ from aggro.streams.io.block import Block
 from aggro.streams.io.encodings import TRY
 from aggro.streams.io.lines import BOM, LONGEST_LINE, whole_lines
 from aggro.streams.parse.json_shape import shape_of
-from aggro.streams.tables.encode import EXACT, Roles, check_columns, encode
+from aggro.streams.tables.encode import EXACT_CODES, Roles, check_columns, encode
 from aggro.streams.tables.flatten import flat, flat_record, is_nested
 from aggro.streams.tables.flatten_arrow import flat_array, types_of
 from aggro.streams.tables.raw import (
@@ -40,9 +40,11 @@ from aggro.streams.tables.text_tables import Table, exact_labels, expected, firs
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-DEEPEST = 64  # brackets within brackets; pyarrow goes down as deep as the text does, and the stack ends somewhere
+DEEPEST_BRACKETS = (
+    64  # brackets within brackets; pyarrow goes down as deep as the text does, and the stack ends somewhere
+)
 
-TOO_DEEP = f"the brackets are nested more than {DEEPEST} deep"
+TOO_DEEP = f"the brackets are nested more than {DEEPEST_BRACKETS} deep"
 
 
 HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -161,7 +163,7 @@ class JsonReader:
             return pa.table({})
         if text.startswith(BOM):  # at the start of a block, which is not that of the file
             raise pa.ArrowInvalid("there is a byte-order mark in the middle of the file")
-        if depth > DEEPEST:
+        if depth > DEEPEST_BRACKETS:
             raise pa.ArrowInvalid(TOO_DEEP)
         options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
         new = "ignore" if self._ignores_new else "infer"
@@ -288,7 +290,7 @@ class RawJsonReader(JsonReader):
 
         rows: list[Any] = []
         bad = []
-        deep = shape_of(text)[1] > DEEPEST  # else no line is, and none is looked at by itself
+        deep = shape_of(text)[1] > DEEPEST_BRACKETS  # else no line is, and none is looked at by itself
         for number, line in enumerate(text.split(b"\n")):
             if not line.strip(b" \t\r"):
                 continue
@@ -319,7 +321,7 @@ class RawJsonReader(JsonReader):
 
 def _object(line: bytes, deep: bool = True) -> dict[str, Any] | str:
     """The object on a line, or what is wrong with it; its brackets are counted only if they may be too ``deep``."""
-    if deep and shape_of(line)[1] > DEEPEST:
+    if deep and shape_of(line)[1] > DEEPEST_BRACKETS:
         return TOO_DEEP
     try:
         row = json.loads(line.decode())
@@ -359,7 +361,7 @@ def _array(cells: list[Any], kind: Any, exact: bool) -> Any:
     import pyarrow as pa
 
     kinds = {type(cell) for cell in cells if cell is not None}
-    if exact and kinds == {int} and max(abs(cell) for cell in cells if cell is not None) >= EXACT:
+    if exact and kinds == {int} and max(abs(cell) for cell in cells if cell is not None) >= EXACT_CODES:
         for whole in (pa.int64(), pa.uint64()):
             with suppress(pa.ArrowInvalid, OverflowError):
                 return pa.array(cells, whole)

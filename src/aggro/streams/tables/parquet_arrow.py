@@ -50,16 +50,16 @@ from aggro.streams.tables.raw import (
     split,
     wanted,
 )
-from aggro.streams.tables.roles import LOOKED_AT, Column, Role
+from aggro.streams.tables.roles import CELLS_LOOKED_AT, Column, Role
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
 PARQUET_MAGIC = b"PAR1"
-AT_ONCE = 8  # chunks that are decoded together, which takes pyarrow's threads less time than one by one
+CHUNKS_TOGETHER = 8  # chunks that are decoded together, which takes pyarrow's threads less time than one by one
 BUFFER = 2**18  # bytes read ahead in each column of a Parquet file, rather than whole column chunks
 SAMPLED = 2**20  # bytes of a chunk when columns are looked at, whatever those of the stream have
-SHARED = 64  # rows at once of a column whose texts share their beginnings: no size in the file bounds them
+SHARED_TEXT_ROWS = 64  # rows at once of a column whose texts share their beginnings: no size in the file bounds them
 
 Pick = Callable[[Any], list[str]]  # the columns to read, of a schema that is checked meanwhile
 Groups = tuple[int, int] | None  # of a Parquet file, from the one up to the other; None for all
@@ -154,7 +154,7 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
         for batch in batches:
             found.append(batch)
             size, rows = size + batch.nbytes, rows + batch.num_rows
-            if rows >= LOOKED_AT and (size > CHECKED_THROUGH or not again):
+            if rows >= CELLS_LOOKED_AT and (size > CHECKED_THROUGH or not again):
                 all_of_it = False
                 break
         if not all_of_it or not again:
@@ -169,7 +169,7 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
         table = pa.Table.from_batches([batch.select(found[0].schema.names) for batch in _alike(found)])
         table = flat_table(table.take(looked_at(table.num_rows, all_of_it)), {})
     elif found:
-        table = flat_table(pa.Table.from_batches(found[:1]).slice(0, LOOKED_AT), stream.options["columns"])
+        table = flat_table(pa.Table.from_batches(found[:1]).slice(0, CELLS_LOOKED_AT), stream.options["columns"])
     if table is not None:
         taken = {field.name for field in schema if is_nested(field.type) and is_readable(field.type)}
         gone = taken - {*table.column_names}
@@ -242,9 +242,9 @@ def _parquet_batches(source: Source, chunk_bytes: int, pick: Pick, some: Groups)
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
             names = pick(file.schema_arrow)
             width = len(file.schema_arrow)
-        repeated, at_once = _plan(groups, names, AT_ONCE * chunk_bytes)
+        repeated, at_once = _plan(groups, names, CHUNKS_TOGETHER * chunk_bytes)
         rows = _rows(chunk_bytes, width)
-        at_once = max(1, min(AT_ONCE * rows, at_once))
+        at_once = max(1, min(CHUNKS_TOGETHER * rows, at_once))
         waiting = iter(groups[start:stop])
         done = checked = 0  # rows
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
@@ -271,7 +271,7 @@ def _plan(groups: list[Group], names: list[str], size: int) -> tuple[list[str], 
         texts = [column for column in group.columns if column.is_text]
         repeated |= {column.name for column in texts if column.has_dictionary}
         if any(column.shares_beginnings for column in texts):
-            most = min(most, SHARED)
+            most = min(most, SHARED_TEXT_ROWS)
         width = sum(max(0, column.unpacked) for column in texts) / max(1, group.rows)
         if width:
             most = min(most, int(size / width))

@@ -19,7 +19,7 @@ from aggro.streams.tables.thrift import DAMAGED, Compact, Wanted
 LARGEST_PAGES = 2**30  # bytes of all columns' pages that are open at once
 LARGEST_FOOTER = 2**26
 FIRST_LOOK, LONGEST_HEADER = 512, 2**20  # bytes
-END = struct.Struct("<I4s")  # after the footer: its length, and the magic
+PARQUET_FOOTER = struct.Struct("<I4s")  # after the footer: its length, and the magic
 
 # Fields, as parquet.thrift numbers them: row groups, their columns and rows; of a column its description.
 FOOTER: Wanted = {4: {1: {3: dict.fromkeys((1, 2, 3, 5, 6, 7, 9, 11))}, 3: None}}
@@ -49,10 +49,12 @@ class Group(NamedTuple):
 def row_groups(file: Any) -> list[Group]:
     """What the end of the file says of its row groups."""
     size = os.fstat(file.fileno()).st_size
-    length, magic = END.unpack(_read_at(file, max(0, size - END.size), END.size).ljust(END.size, b"\0"))
-    if magic != b"PAR1" or not 0 < length <= min(size - END.size, LARGEST_FOOTER):
+    length, magic = PARQUET_FOOTER.unpack(
+        _read_at(file, max(0, size - PARQUET_FOOTER.size), PARQUET_FOOTER.size).ljust(PARQUET_FOOTER.size, b"\0")
+    )
+    if magic != b"PAR1" or not 0 < length <= min(size - PARQUET_FOOTER.size, LARGEST_FOOTER):
         raise ValueError("it is cut short or damaged: it does not end as Parquet files do. Fetch or write it again")
-    footer = _read_at(file, size - END.size - length, length)
+    footer = _read_at(file, size - PARQUET_FOOTER.size - length, length)
     try:
         groups = _field(Compact(footer).struct(FOOTER), 4, list)
     except IndexError:

@@ -15,7 +15,17 @@ import numpy as np
 
 from aggro.streams.io.lines import BOM
 from aggro.streams.tables.encode import labels_of, weights_of
-from aggro.streams.tables.roles import LOOKED_AT, MISSING, USED, Column, Role, Said, as_number, present_in, settle
+from aggro.streams.tables.roles import (
+    CELLS_LOOKED_AT,
+    MISSING_MARKS,
+    USED_ROLES,
+    Column,
+    Role,
+    Said,
+    as_number,
+    present_in,
+    settle,
+)
 from aggro.streams.tables.task import CLASSIFICATION, task_of_labels
 from aggro.streams.tables.text_tables import first_rows
 from aggro.streams.tables.written_numbers import has_unit
@@ -86,7 +96,7 @@ def of_role(columns: Columns, role: Role) -> str | None:
 
 def wanted(columns: Columns) -> list[str]:
     """The columns that must be read."""
-    return [column.name for column in columns.values() if column.role in (*USED, Role.LABEL, Role.WEIGHT)]
+    return [column.name for column in columns.values() if column.role in (*USED_ROLES, Role.LABEL, Role.WEIGHT)]
 
 
 def split(
@@ -102,7 +112,7 @@ def split(
         table = pa.Table.from_batches([table])
     label, weight = of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)
     there = table.column_names
-    used = [name for name in there if name in columns and columns[name].role in USED]
+    used = [name for name in there if name in columns and columns[name].role in USED_ROLES]
     y = labels_of(_words_or_none(table.column(label), na)) if label in there else None
     if y is not None and label is not None and (pattern := columns[label].pattern) and y.dtype.kind in "UO":
         y = _numbers_of_labels(y, pattern)
@@ -123,7 +133,7 @@ def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
         return column
     coded = pc.dictionary_encode(column.combine_chunks())  # labels come again and again: each is looked at once
     words = pc.utf8_trim_whitespace(coded.dictionary)
-    gone = pc.is_in(words, pa.array([*MISSING, *na], words.type))
+    gone = pc.is_in(words, pa.array([*MISSING_MARKS, *na], words.type))
     return pa.DictionaryArray.from_arrays(coded.indices, pc.if_else(gone, pa.scalar(None, words.type), words))
 
 
@@ -135,10 +145,10 @@ def _numbers_of_labels(y: np.ndarray, pattern: str) -> np.ndarray:
 
 def looked_at(n: int, all_of_it: bool) -> np.ndarray:
     """Which of the first n rows a guess is made from; where they are all, some of them are spread over the rest."""
-    first = np.arange(min(n, LOOKED_AT))
-    if not all_of_it or n <= LOOKED_AT:
+    first = np.arange(min(n, CELLS_LOOKED_AT))
+    if not all_of_it or n <= CELLS_LOOKED_AT:
         return first
-    return np.concatenate([first, np.unique(np.linspace(LOOKED_AT, n - 1, LOOKED_AT).astype(np.int64))])
+    return np.concatenate([first, np.unique(np.linspace(CELLS_LOOKED_AT, n - 1, CELLS_LOOKED_AT).astype(np.int64))])
 
 
 def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -> tuple[list[tuple[int, bytes]], bool]:
@@ -160,7 +170,7 @@ def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -
         return texts, True
     source = stream.sources[0]
     text = first_rows(source, end_of, longest)
-    if again and text.count(b"\n") < LOOKED_AT:
+    if again and text.count(b"\n") < CELLS_LOOKED_AT:
         text = first_rows(source, end_of, longest, CHECKED_THROUGH)
     return [(0, text)], False
 

@@ -1,7 +1,7 @@
 """What each column of a table is for, guessed from some of its rows by a stated rule.
 
-The rule, for one column. Cells that are empty, NaN or a word for «not there» (``MISSING``, and those of ``na=``) do not
-count; if there is no other cell, the column is ignored. Of the other cells:
+The rule, for one column. Cells that are empty, NaN or a word for «not there» (``MISSING_MARKS``, and those of
+``na=``) do not count; if there is no other cell, the column is ignored. Of the other cells:
 
 1. true and false are numbers, dates and times are dates, lists are **text**, a word for each item (``flatten``); what
    is none of these, nor text, is ignored;
@@ -41,18 +41,18 @@ from aggro.streams.tables.task import DEFAULT_LABELS, can_be_label
 from aggro.streams.tables.written_numbers import AROUND
 from aggro.streams.tables.written_numbers import as_number as as_number  # readers and encoders find it here
 
-LOOKED_AT = 1000
+CELLS_LOOKED_AT = 1000
 """How many rows a guess is made from: the first ones. What comes after them in a sample is spread over the table."""
 
-MISSING = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
+MISSING_MARKS = frozenset({"", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
 NO_NAME = re.compile(r"(?i:unnamed: \d+|)")
 ID_NAME = re.compile(
     r"(?i:id|ids|key|uuid|guid|row|index|__index_level_\d+__|unnamed: \d+|)|.*[ _.-](?i:id|uuid|guid|key)|.*[a-z]I[dD]"
 )
-MOSTLY, NEARLY_ALL = 0.9, 0.95
-WORDS = 3.0  # running text has so many words in a cell, on average
+MOST_CELLS, NEARLY_ALL_CELLS = 0.9, 0.95
+WORDS_OF_TEXT = 3.0  # running text has so many words in a cell, on average
 EMPTY = "empty"  # why a column is ignored in which there is nothing
-ENOUGH = 20  # cells, to call a column an id by its values alone
+ENOUGH_FOR_ID = 20  # cells, to call a column an id by its values alone
 HALF = 0.5  # of the cells, at least, are numbers where the others are few words
 MANY_NUMBERS = 20  # different ones, at least one more, where half of the cells are words
 FEW_WORDS = 5  # different ones among numbers or dates, such as «unknown» and «n.a.»
@@ -72,7 +72,9 @@ LOOKS_LIKE_A_DATE = re.compile(
     r"\s*(\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[-. ]+[A-Za-z]{3,9}[-. ]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})(\D.*)?"
 )
 NO_DATE = re.compile(r"\s*0{1,4}([-/.]0{1,4}){2}([ T]00:00(:00)?)?\s*")  # 0000-00-00, as databases write «none»
-ADDRESS = re.compile(r"\s*([a-z][a-z0-9+.-]{1,10}://\S+|www\.\S+\.\S+|[^\s@]+@[^\s@]+\.[^\s@]+)\s*", re.IGNORECASE)
+ADDRESS_PATTERN = re.compile(
+    r"\s*([a-z][a-z0-9+.-]{1,10}://\S+|www\.\S+\.\S+|[^\s@]+@[^\s@]+\.[^\s@]+)\s*", re.IGNORECASE
+)
 
 
 class Role(StrEnum):
@@ -88,7 +90,7 @@ class Role(StrEnum):
     WEIGHT = "weight"
 
 
-USED = (Role.NUMBER, Role.CATEGORY, Role.TEXT, Role.DATE)  # roles of columns that features are made of
+USED_ROLES = (Role.NUMBER, Role.CATEGORY, Role.TEXT, Role.DATE)  # roles of columns that features are made of
 
 
 class Column(NamedTuple):
@@ -122,7 +124,7 @@ class Said(NamedTuple):
         """The role of each column that was named; one that was given two is refused."""
         found: dict[str, Role] = {}
         single = ((self.label,), Role.LABEL), ((self.weight,), Role.WEIGHT)
-        several = tuple((getattr(self, role.value), role) for role in (*USED, Role.IGNORE))
+        several = tuple((getattr(self, role.value), role) for role in (*USED_ROLES, Role.IGNORE))
         for names, role in (*several, *single):
             for name in names:
                 if not isinstance(name, str):
@@ -211,7 +213,7 @@ def _column(name: str, cells: Sequence[Any], role: Role | None, said: Said) -> C
     if role in (Role.NUMBER, Role.LABEL, Role.WEIGHT) and texts and any(as_number(text) is None for text in texts):
         pattern = _number_pattern(texts, said)
         read = sum(as_number(text, pattern or None) is not None for text in texts)
-        if role is Role.LABEL and read < NEARLY_ALL * len(texts):
+        if role is Role.LABEL and read < NEARLY_ALL_CELLS * len(texts):
             pattern = ""
     return Column(name, role, "set by you", True, pattern)
 
@@ -288,19 +290,19 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = 
     if any(isinstance(cell, date) for cell in present):
         return Column(name, Role.DATE, "dates")
     distinct = len({str(cell) for cell in present})
-    if sum(text.startswith(BAG) for text in texts) >= MOSTLY * len(present):
+    if sum(text.startswith(BAG) for text in texts) >= MOST_CELLS * len(present):
         return Column(name, Role.TEXT, "lists, as bags of their items")
     pattern = _number_pattern(texts, said)
     read = [as_number(cell, pattern or None) for cell in present]
     numbers = [number for number in read if number is not None]
     words = {str(cell).strip() for cell, number in zip(present, read, strict=True) if number is None}
-    by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOSTLY * len(present)
+    by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOST_CELLS * len(present)
     few_words = len(words) <= FEW_WORDS and len({*numbers}) > MANY_NUMBERS and len(numbers) >= HALF * len(present)
     if len(texts) == len(present) and are_codes(texts):
-        if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
+        if by_name or (len(present) >= ENOUGH_FOR_ID and distinct >= MOST_CELLS * len(present)):
             return Column(name, Role.ID, "codes, and hardly one comes twice")
         return Column(name, Role.CATEGORY, f"codes with leading zeros, {distinct} values")
-    if len(numbers) >= NEARLY_ALL * len(present) or few_words:
+    if len(numbers) >= NEARLY_ALL_CELLS * len(present) or few_words:
         if all(isinstance(cell, bool) for cell in present):
             return Column(name, Role.NUMBER, "true or false")
         return _number(name, np.array(numbers), len(present), by_name, pattern, sorted(words))
@@ -308,12 +310,12 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = 
         return Column(name, Role.CATEGORY, "values of several kinds")
     if (dates := date_pattern(texts, said.dayfirst)) is not None:
         return Column(name, Role.DATE, "dates" if dates == ISO else f"dates like {dates}", pattern=dates)
-    if sum(ADDRESS.fullmatch(text) is not None for text in texts) >= NEARLY_ALL * len(present):
+    if sum(ADDRESS_PATTERN.fullmatch(text) is not None for text in texts) >= NEARLY_ALL_CELLS * len(present):
         return Column(name, Role.TEXT, "addresses, by their parts")
     length = sum(len(text.split()) for text in texts) / len(texts)
-    if length >= WORDS:
+    if length >= WORDS_OF_TEXT:
         return Column(name, Role.TEXT, f"{length:.0f} words a cell")
-    if by_name or (len(present) >= ENOUGH and distinct >= MOSTLY * len(present)):
+    if by_name or (len(present) >= ENOUGH_FOR_ID and distinct >= MOST_CELLS * len(present)):
         return Column(name, Role.ID, "nearly all values differ")
     return Column(name, Role.CATEGORY, f"{distinct} value{'s' * (distinct > 1)}")
 
@@ -330,9 +332,9 @@ def _of_floats(name: str, cells: np.ndarray) -> Column:
     if not len(present):
         return Column(name, Role.IGNORE, EMPTY)
     numbers = present[np.isfinite(present)]
-    if len(numbers) < NEARLY_ALL * len(present):
+    if len(numbers) < NEARLY_ALL_CELLS * len(present):
         return Column(name, Role.CATEGORY, "values of several kinds")
-    by_name = ID_NAME.fullmatch(name.strip()) is not None and len(np.unique(present)) >= MOSTLY * len(present)
+    by_name = ID_NAME.fullmatch(name.strip()) is not None and len(np.unique(present)) >= MOST_CELLS * len(present)
     return _number(name, numbers, len(present), by_name)
 
 
@@ -364,7 +366,7 @@ def _number(
     if (numbers == np.trunc(numbers)).all():
         if by_name:
             return Column(name, Role.ID, "its name, and nearly all values differ")
-        if len(numbers) >= ENOUGH and _counts(numbers):
+        if len(numbers) >= ENOUGH_FOR_ID and _counts(numbers):
             return Column(name, Role.ID, "counts the rows")
     strays = present - len(numbers)
     few = f": {', '.join(word[:20] for word in words)}" if len(words) <= FEW_WORDS and strays > 1 else ""
@@ -381,7 +383,7 @@ def is_missing(cell: Any, na: Iterable[str] = ()) -> bool:
         return True
     if isinstance(cell, str):
         text = cell.strip(AROUND)
-        return text in MISSING or text in na
+        return text in MISSING_MARKS or text in na
     if isinstance(cell, Decimal):
         return cell.is_nan()  # a signaling NaN refuses to be compared
     try:
@@ -398,7 +400,9 @@ def _is_scalar(cell: Any) -> bool:
 def _counts(numbers: np.ndarray) -> bool:
     """Does each of the first numbers follow the one before by one, up or down? Those after go on that way."""
     steps = np.diff(numbers)
-    return abs(steps[0]) == 1 and bool((steps[: LOOKED_AT - 1] == steps[0]).all() and (steps * steps[0] > 0).all())
+    return abs(steps[0]) == 1 and bool(
+        (steps[: CELLS_LOOKED_AT - 1] == steps[0]).all() and (steps * steps[0] > 0).all()
+    )
 
 
 def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | None:
@@ -407,12 +411,12 @@ def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | No
     The pattern that reads most of them comes first. Of 03/04/2024 the month is first, unless other cells of the column
     show that it is the day, or ``dayfirst`` says so.
     """
-    looked = [text for text in texts[:LOOKED_AT] if not NO_DATE.fullmatch(text)]
+    looked = [text for text in texts[:CELLS_LOOKED_AT] if not NO_DATE.fullmatch(text)]
     left = [text for text in looked if LOOKS_LIKE_A_DATE.fullmatch(text)]
     words = {text.strip() for text in looked if not LOOKS_LIKE_A_DATE.fullmatch(text)}
     if len(words) <= FEW_WORDS and len({*left}) > MANY_NUMBERS and len(left) >= HALF * len(looked):
         looked = left
-    enough = NEARLY_ALL * len(looked)
+    enough = NEARLY_ALL_CELLS * len(looked)
     if not looked or len(left) < enough:
         return None
     days = [day for day in DAYS if dayfirst is None or day not in (MONTH_FIRST if dayfirst else DAY_FIRST)]
@@ -427,7 +431,7 @@ def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | No
                 best, best_read = pattern, read
             if read == len(left):
                 break
-        if best_read < max(1, (1 - NEARLY_ALL) * len(looked) / 2):
+        if best_read < max(1, (1 - NEARLY_ALL_CELLS) * len(looked) / 2):
             break
         chosen.append(best)
         found += best_read

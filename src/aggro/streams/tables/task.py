@@ -22,11 +22,11 @@ TASKS = (CLASSIFICATION, REGRESSION)
 DEFAULT_LABELS = ("label", "target", "y", "class")  # names of columns
 FEW_NUMBERS = 20  # different whole numbers that are classes in any case
 ROWS_A_CLASS = 10  # of codes, on average
-LEVEL = 4.0  # so many times as often as the rarest tenth comes the commonest code, at most
+LEVEL_RATIO = 4.0  # so many times as often as the rarest tenth comes the commonest code, at most
 MOST_CLASSES = 100  # of a column of numbers that nobody called a label
-ENOUGH = 20  # cells, to say anything by how many are different
-GAPS = 0.8  # of the numbers up to the highest code there are at least so many
-MOSTLY = 0.95  # of the cells
+ENOUGH_LABELS = 20  # cells, to say anything by how many are different
+FILLED_CODES = 0.8  # of the numbers up to the highest code there are at least so many
+MOST_LABELS = 0.95  # of the cells
 
 
 class Task(NamedTuple):
@@ -63,24 +63,24 @@ def task_of_labels(labels: Sequence[Any], pattern: str = "", codes: bool = False
         number for label in labels if not isinstance(label, bool) and (number := as_number(label, pattern)) is not None
     ]
     distinct = len({str(label).strip() for label in labels})
-    if len(numbers) < MOSTLY * len(labels):
+    if len(numbers) < MOST_LABELS * len(labels):
         return Task(CLASSIFICATION, f"{distinct:,} different words" if distinct > 1 else "words")
     counts = Counter(numbers)
     n, low, high = len(counts), min(numbers), max(numbers)
     span = f"from {low:g} to {high:g}"
     whole = all(number.is_integer() for number in counts)
     if not whole:
-        if n <= 2 and len(numbers) >= ENOUGH:
+        if n <= 2 and len(numbers) >= ENOUGH_LABELS:
             return Task(CLASSIFICATION, "two different numbers")
         return Task(REGRESSION, f"{n:,} different numbers {span}", n <= FEW_NUMBERS)
     if n <= FEW_NUMBERS:
-        if len(numbers) >= ENOUGH and n > len(numbers) / 2:
+        if len(numbers) >= ENOUGH_LABELS and n > len(numbers) / 2:
             return Task(REGRESSION, f"{n:,} different numbers in {len(numbers):,} rows", True)
         return Task(CLASSIFICATION, f"{n:,} different whole number{'s' * (n != 1)} {span}", n > 2)
-    if codes and low in (0, 1) and n > GAPS * high:
+    if codes and low in (0, 1) and n > FILLED_CODES * high:
         return Task(CLASSIFICATION, f"{n:,} different whole numbers {span}", True)
     common = sorted(counts.values())
-    level = common[-1] <= LEVEL * common[len(common) // 10]
+    level = common[-1] <= LEVEL_RATIO * common[len(common) // 10]
     if low in (0, 1) and high == low + n - 1 and level and len(numbers) >= ROWS_A_CLASS * n:
         return Task(CLASSIFICATION, f"whole numbers {span} without gaps, about equally often", True)
     return Task(REGRESSION, f"{n:,} different whole numbers {span}", True)
@@ -92,7 +92,7 @@ def can_be_label(role: str, present: Sequence[Any], labels: str, pattern: str = 
     ``labels`` is what it must be: "classes", "numbers", or "either".
     """
     distinct = len({str(cell) for cell in present})
-    again = len(present) < ENOUGH or distinct <= len(present) / 2  # values come more than once
+    again = len(present) < ENOUGH_LABELS or distinct <= len(present) / 2  # values come more than once
     if role != "number":
         return role == "category" and labels != "numbers" and again
     if labels != "classes":

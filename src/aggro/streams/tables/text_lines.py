@@ -19,7 +19,7 @@ from aggro.streams.tables.text_tables import Table, read_tables
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
 
-NAME = "text"
+TEXT_COLUMN = "text"
 
 
 def read_text(stream: Stream) -> Iterator[Chunk]:
@@ -43,7 +43,7 @@ def text_columns(stream: Stream) -> dict[str, Column]:
 def _name(stream: Stream) -> str:
     known = stream.options["columns"] or {}
     texts = [name for name, column in known.items() if column.role is Role.TEXT]
-    return texts[0] if len(texts) == 1 else NAME
+    return texts[0] if len(texts) == 1 else TEXT_COLUMN
 
 
 class LineReader:

@@ -18,7 +18,7 @@ from aggro.streams.io.block import NEWLINE, Block
 from aggro.streams.io.files import Source
 from aggro.streams.io.lines import BOM
 from aggro.streams.io.prefetch import ahead
-from aggro.streams.tables.encode import EXACT
+from aggro.streams.tables.encode import EXACT_CODES
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream
@@ -66,7 +66,7 @@ def exact_labels(table: Any, label: str | None, parse: Callable[[Any], Any]) -> 
 
     if label not in table.column_names or table.schema.field(label).type != pa.float64():
         return table
-    if (np.abs(table.column(label).to_numpy()) >= EXACT).any():
+    if (np.abs(table.column(label).to_numpy()) >= EXACT_CODES).any():
         for kind in (pa.int64(), pa.uint64()):
             with suppress(pa.ArrowInvalid):
                 return parse(kind)

@@ -12,8 +12,8 @@ from typing import Any
 Wanted = dict[int, Any]
 
 DAMAGED = "its description of itself is damaged or cut short. Fetch or write the file again"
-DEEPEST = 16
-STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
+DEEPEST_STRUCT = 16
+STOP_FIELD, TRUE, FALSE, BYTE, DOUBLE_FIELD, BINARY_FIELD, LIST_FIELD, SET, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 
 
 class Compact:
@@ -24,37 +24,39 @@ class Compact:
 
     def struct(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
         """The wanted fields by their numbers."""
-        if depth > DEEPEST:
+        if depth > DEEPEST_STRUCT:
             raise ValueError(DAMAGED)
         fields: dict[int, Any] = {}
         field = 0
-        while (head := self._byte()) & 15 != STOP:
+        while (head := self._byte()) & 15 != STOP_FIELD:
             field = field + (head >> 4) if head >> 4 else self._number()
             kind = head & 15
-            value = self._number() if BYTE < kind < DOUBLE else self._value(kind, wanted.get(field) or {}, depth + 1)
+            value = (
+                self._number() if BYTE < kind < DOUBLE_FIELD else self._value(kind, wanted.get(field) or {}, depth + 1)
+            )
             if field in wanted:
                 fields[field] = value
         return fields
 
     def _value(self, kind: int, wanted: Wanted, depth: int) -> Any:
-        if BYTE < kind < DOUBLE:
+        if BYTE < kind < DOUBLE_FIELD:
             return self._number()
-        if kind == BINARY:
+        if kind == BINARY_FIELD:
             return self._bytes(self._varint())
         if kind == STRUCT:
             return self.struct(wanted, depth)
         if kind in (TRUE, FALSE):
             return kind == TRUE
-        if kind in (BYTE, DOUBLE):
+        if kind in (BYTE, DOUBLE_FIELD):
             return self._bytes(1 if kind == BYTE else 8)
-        if kind in (LIST, SET):
+        if kind in (LIST_FIELD, SET):
             return self._list(wanted, depth)
         raise ValueError(DAMAGED)
 
     def _list(self, wanted: Wanted, depth: int) -> list[Any]:
         head = self._byte()
         size, kind = head >> 4 if head >> 4 < 15 else self._varint(), head & 15
-        if depth > DEEPEST or size > len(self.data):  # an entry has a byte at least
+        if depth > DEEPEST_STRUCT or size > len(self.data):  # an entry has a byte at least
             raise ValueError(DAMAGED)
         if kind in (TRUE, FALSE):
             return list(self._bytes(size))

@@ -34,21 +34,23 @@ from typing import Any, NamedTuple
 
 MOST_BOUNDS = 0.5  # of the numbers of a column
 BOUNDS = "<"  # begins the pattern of a column in which some cells are bounds
-BELOW, EXACT, ABOVE = -1, 0, 1  # on which side of a cell's number the true value is
+BELOW, EXACTLY, ABOVE = -1, 0, 1  # on which side of a cell's number the true value is
 DECIMALS, THOUSANDS = (".", ","), (",", ".", " ", "'")
 SIZES = {"K": 1e3, "k": 1e3, "M": 1e6, "B": 1e9}  # letters behind numbers; 5 m are metres or minutes
 UNITS = re.compile(r"(.*[0-9.)])\s*([A-Za-zµμ°²³/]{1,12})", re.DOTALL)
 SAME_UNIT = 0.95  # of the cells
 SIZED = 0.02  # of the cells, at least, have a letter for their size
-BLANKS = r" \t\u00a0\u2007\u202f"
-CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|TRY|RUB|kr|zł|Kč|R\\$|US\\$"
-UNIT = rf"(?:[$€£¥₹₩₽₺₫₪฿¢]|%|‰|(?:{CODES})\b)"
-PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+BLANK_CHARACTERS = r" \t\u00a0\u2007\u202f"
+CURRENCY_CODES = (
+    "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|KRW|TRY|RUB|kr|zł|Kč|R\\$|US\\$"
+)
+UNIT_PATTERN = rf"(?:[$€£¥₹₩₽₺₫₪฿¢]|%|‰|(?:{CURRENCY_CODES})\b)"
+PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 AROUND = "".join(map(chr, range(33)))  # what may stand around the text of a cell
-NUMBER = re.compile(
-    rf"(?P<open>\()?[{BLANKS}]*(?P<bound><=?|>=?|≤|≥)?[{BLANKS}]*(?P<first>[-+−])?[{BLANKS}]*(?:{UNIT})?[{BLANKS}]*"
-    rf"(?P<second>[-+−])?(?P<digits>[.,]?[0-9](?:[0-9.,'’{BLANKS}]*[0-9.,])?)(?P<power>[eE][+-]?[0-9]+)?[{BLANKS}]*"
-    rf"(?:{UNIT})?[{BLANKS}]*(?P<close>\))?(?P<after>-)?"
+WRITTEN_NUMBER = re.compile(
+    rf"(?P<open>\()?[{BLANK_CHARACTERS}]*(?P<bound><=?|>=?|≤|≥)?[{BLANK_CHARACTERS}]*(?P<first>[-+−])?[{BLANK_CHARACTERS}]*(?:{UNIT_PATTERN})?[{BLANK_CHARACTERS}]*"
+    rf"(?P<second>[-+−])?(?P<digits>[.,]?[0-9](?:[0-9.,'’{BLANK_CHARACTERS}]*[0-9.,])?)(?P<power>[eE][+-]?[0-9]+)?[{BLANK_CHARACTERS}]*"
+    rf"(?:{UNIT_PATTERN})?[{BLANK_CHARACTERS}]*(?P<close>\))?(?P<after>-)?"
 )
 SPACES = str.maketrans(dict.fromkeys("\t\u00a0\u2007\u202f", " ") | {"’": "'"})
 
@@ -124,7 +126,7 @@ def read(text: str, pattern: str = "") -> Written | None:
     """The number that a text stands for in the style of a pattern; None if it is none."""
     style = Style.of(pattern)
     text, times = style.of_plain(text.strip())
-    match = NUMBER.fullmatch(text.strip())
+    match = WRITTEN_NUMBER.fullmatch(text.strip())
     if match is None or bool(match["open"]) != bool(match["close"]):
         return None
     digits = match["digits"].translate(SPACES)
@@ -141,7 +143,7 @@ def read(text: str, pattern: str = "") -> Written | None:
     if minus > 1 or not math.isfinite(value):
         return None
     bound = match["bound"] or ""
-    side = BELOW if bound[:1] in ("<", "≤") and bound else ABOVE if bound else EXACT
+    side = BELOW if bound[:1] in ("<", "≤") and bound else ABOVE if bound else EXACTLY
     return Written(-value if minus else value, side)
 
 
@@ -153,7 +155,7 @@ def as_number(cell: Any, pattern: str | None = None) -> float | None:
     """
     if isinstance(cell, str):
         text = cell.strip(AROUND)
-        if not pattern and PLAIN.fullmatch(text):
+        if not pattern and PLAIN_NUMBER.fullmatch(text):
             return float(text) if math.isfinite(float(text)) else None
         found = None if pattern is None else read(text, pattern)
         return None if found is None else found.value
@@ -183,7 +185,7 @@ def guess_style(texts: Sequence[str], decimal: str | None = None, thousands: str
     """
     behind = behind_of(texts)
     plain = [behind.of_plain(text.strip())[0].strip() for text in texts]
-    matches = [match for text in plain if (match := NUMBER.fullmatch(text)) is not None]
+    matches = [match for text in plain if (match := WRITTEN_NUMBER.fullmatch(text)) is not None]
     matches = [match for match in matches if bool(match["open"]) == bool(match["close"])]
     bounds = sum(match["bound"] is not None for match in matches)
     if bounds > MOST_BOUNDS * len(matches):  # such as <=50 and >50: names of classes
@@ -207,9 +209,13 @@ def guess_style(texts: Sequence[str], decimal: str | None = None, thousands: str
 
 def behind_of(texts: Sequence[str]) -> Style:
     """What stands behind the numbers of these texts, as a style: one unit, letters for sizes, or nothing."""
-    found = [match for text in texts if (match := UNITS.fullmatch(text.strip())) and NUMBER.fullmatch(match[1].strip())]
+    found = [
+        match
+        for text in texts
+        if (match := UNITS.fullmatch(text.strip())) and WRITTEN_NUMBER.fullmatch(match[1].strip())
+    ]
     letters = {match[2] for match in found}
-    if not found or NUMBER.fullmatch(found[0].string.strip()):  # a currency is no unit
+    if not found or WRITTEN_NUMBER.fullmatch(found[0].string.strip()):  # a currency is no unit
         return Style()
     if letters <= {*SIZES} and letters != {"B"} and len(found) >= SIZED * len(texts):
         return Style(sizes=True)

@@ -38,7 +38,7 @@ for k in range(20):
     model.predict_one({"a": 1.0, "b": k})
 """,
 }
-# A name that no Numba has makes the plain way the only one: see ``engine.jit.private_names``.
+# A name that no Numba has makes the plain way the only one: see ``engine.jit.private.names``.
 WITHOUT = "from aggro.engine.jit import private_names\nprivate_names.{}.append('numba:gone')\n"
 NO_DICTS = "from aggro.engine.jit import dicts\ndicts.CAN_READ_DICTS = False\n"
 QUIET = "import warnings\nwarnings.simplefilter('ignore')\n"

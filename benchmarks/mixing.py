@@ -21,8 +21,8 @@ from scipy.sparse import issparse, vstack
 
 import aggro
 from aggro import streams
-from aggro.learners.shared.combined import common_start
-from aggro.learners.shared.inside import begin_pass
+from aggro.learners.base.combined import common_start
+from aggro.learners.base.inside import begin_pass
 from aggro.mixing import merge
 
 NARROW = 1000  # features

@@ -31,13 +31,13 @@ def least(jobs: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def passes() -> None:
-    from aggro.engine.monitors import Observer, observer
+    from aggro.engine.monitor.observer import Observer, observer
     from aggro.engine.passes import run
     from aggro.engine.rows import index_order
+    from aggro.learners.base.inputs import as_rows
     from aggro.learners.linear.vector import LINE, LineParams
-    from aggro.learners.shared.features import frozen
-    from aggro.learners.shared.inputs import as_rows
-    from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS
+    from aggro.learners.model.features import frozen
+    from aggro.learners.model.model import NO_ORDER, NO_WEIGHTS
     from aggro.published import PAClassifier
 
     sets = {
@@ -183,7 +183,7 @@ def one_row() -> None:
 
     from numba import njit
 
-    from aggro.learners.shared.one_row_code import CODE_AT, LEARN_ROW, place_of
+    from aggro.learners.model.one_row_code import CODE_AT, LEARN_ROW, place_of
     from aggro.published import PAClassifier
 
     X, y, *_ = dense(2_000, 22)

@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
     import numba
 
     import aggro.engine.passes  # noqa: F401  # what decorators were given is known now
-    from aggro.engine.jit.disk_cache import COMPILE_WAYS, SOURCES
     from aggro.engine.jit.prebuilt import KERNEL_LIST, level, made_for
+    from aggro.engine.jit.private.disk_cache import COMPILE_WAYS, SOURCES
     from aggro.warm import jobs, together
 
     if (level(), "") != (numba.config.CPU_NAME, numba.config.CPU_FEATURES):

@@ -125,7 +125,7 @@ def together(chosen: list[str], workers: int) -> Iterator[tuple[str, list[str]]]
 def warm(job: str) -> list[str]:
     """Do one of the jobs; the files of compiled code that it has used. What came with the package is left alone."""
     os.environ["AGGRO_NATIVE"] = "1"
-    from aggro.engine.jit.disk_cache import CODE_FILES_USED
+    from aggro.engine.jit.private.disk_cache import CODE_FILES_USED
 
     if job == "readers":
         readers()

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from aggro.export import onnx as export
+from aggro.learners.base.formula import NoFormula
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.formula import NoFormula
 from aggro.testing.variants import Variant, variants
 
 CLOSE = {"float64": 1e-9, "float32": 1e-4}  # of the largest term that a score is the sum of

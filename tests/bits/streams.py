@@ -27,8 +27,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from helpers.variants import ALL
 
 import aggro
-from aggro.engine.jit.disk_cache import came
 from aggro.engine.jit.prebuilt import level
+from aggro.engine.jit.private.disk_cache import came
 from aggro.engine.rule import ADDED_FIELDS
 from aggro.testing.variants import Variant, arrays, as_dicts, decisions, learn_rows, stream
 

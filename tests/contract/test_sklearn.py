@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from aggro.learners.base.learner import SIDE_PARAMETERS
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.learner import SIDE_PARAMETERS
 from aggro.testing.check import WEIGHTS_SCALE_C
 from aggro.testing.variants import Variant, stream, tried
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from helpers.variants import FEW, PLAIN, each, reading
 
-import aggro.learners.shared.learner
+import aggro.learners.base.learner
 from aggro.streams import Chunk
 from aggro.testing.check import UNKNOWN_IS_ZERO
 from aggro.testing.variants import arrays, as_dicts, decisions, learn_rows, stream
@@ -75,7 +75,7 @@ def test_predictions_are_those_of_a_model_between_two_rows(variant, threads):
 def in_the_middle_of_a_pass(monkeypatch, threads, learn, ask):
     """What ``ask`` returns in another thread while ``learn`` is inside its compiled pass."""
     answers = []
-    learner = aggro.learners.shared.learner
+    learner = aggro.learners.base.learner
     run, EveryRow = learner.run, learner.EveryRow
 
     def interrupted(state, params, X, y, s, order, start, stop, *rest):

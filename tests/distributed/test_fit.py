@@ -18,7 +18,7 @@ from aggro.distributed.executors import ClusterLost, Here, OnDask
 from aggro.distributed.sources import Source, chunk_of_block, sources_of
 from aggro.distributed.tasks import Start, finish, knowledge_of, learn_partition, mix_some, unite
 from aggro.distributed.training import Run
-from aggro.learners.shared.inside import losses_of
+from aggro.learners.base.inside import losses_of
 from aggro.testing.variants import assert_same_model, snapshot
 
 da = pytest.importorskip("dask.array")

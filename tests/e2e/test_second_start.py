@@ -11,7 +11,7 @@ import numpy as np
 from aggro import PAClassifier, PARegressor
 from aggro.engine import passes, random, rows
 from aggro.engine.jit import pinned
-from aggro.learners.shared import labels
+from aggro.learners.model import labels
 
 X = np.random.default_rng(0).standard_normal((200, 5))
 for y in (X[:, 0] > 0, np.arange(200) % 3):

@@ -7,10 +7,19 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.isotonic import IsotonicRegression
 
-from aggro.engine.calibration import BINS, EFFECTIVE, FOURTH_BLOCKS_FROM, MIDDLES, OFFSET, RAISED, SLOPE, isotonic
-from aggro.engine.monitors import end_block
+from aggro.engine.monitor.calibration import (
+    BINS,
+    EFFECTIVE,
+    FOURTH_BLOCKS_FROM,
+    MIDDLES,
+    OFFSET,
+    RAISED,
+    SLOPE,
+    isotonic,
+)
+from aggro.engine.monitor.observer import end_block
 from aggro.engine.rule import new_tally
-from aggro.learners.shared.features import frozen
+from aggro.learners.model.features import frozen
 from aggro.published import PAClassifier
 
 NONE = frozen(np.empty(0))

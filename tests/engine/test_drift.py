@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aggro import ActiveLearner, AROWRegressor, KernelPARegressor, PAClassifier, PARegressor, RecordLearner
-from aggro.engine.drift import (
+from aggro.engine.monitor.drift import (
     BLOCK_ERRORS,
     BLOCK_ROWS,
     BLOCK_SQUARES,
@@ -24,10 +24,10 @@ from aggro.engine.drift import (
     ROWS_BEFORE_TESTS,
     SMALL_BUCKETS,
 )
-from aggro.engine.monitors import end_block
+from aggro.engine.monitor.observer import end_block
 from aggro.engine.rule import SEEN, new_tally
-from aggro.learners.shared.drifts import drifts_in
-from aggro.learners.shared.features import frozen
+from aggro.learners.base.drifts import drifts_in
+from aggro.learners.model.features import frozen
 
 NONE = frozen(np.empty(0))
 

@@ -24,9 +24,9 @@ from aggro.engine.gate import (
     first_asked,
 )
 from aggro.engine.jit.jumps import address_of
-from aggro.engine.monitors import observer
+from aggro.engine.monitor.observer import observer
 from aggro.engine.passes import layout_of, suited
-from aggro.learners.shared.features import frozen
+from aggro.learners.model.features import frozen
 
 SEED = 5
 NONE, NO_ORDER = frozen(np.empty(0)), frozen(np.empty(0, np.int64))

@@ -7,12 +7,12 @@ import pytest
 from helpers.tiny_rule import TinyParams, learned, tiny
 
 from aggro.engine import passes
-from aggro.engine.calibration import BALANCED
-from aggro.engine.monitors import observer
+from aggro.engine.monitor.calibration import BALANCED
+from aggro.engine.monitor.observer import observer
 from aggro.engine.passes import from_outside, layout_of, suited
 from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES
 from aggro.learners.linear.vector import LINE, LineParams
-from aggro.learners.shared.features import frozen
+from aggro.learners.model.features import frozen
 
 NONE, NO_ORDER = frozen(np.empty(0)), frozen(np.empty(0, np.int64))
 GENERAL, STEADY = TinyParams(False), TinyParams(True)

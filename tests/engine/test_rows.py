@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from aggro.engine.jit.compile import from_python
 from aggro.engine.limits import LARGEST_VALUE
 from aggro.engine.rows import CHECKED_AT_ONCE, first_bad, index_order, is_allowed
-from aggro.learners.shared.inputs import as_rows
+from aggro.learners.base.inputs import as_rows
 
 
 @pytest.mark.parametrize("spelled", [np.asarray, csr_matrix, lambda X: X.astype(np.float32)])

@@ -7,10 +7,10 @@ import pytest
 from helpers.moments import as_learned
 from scipy.sparse import csr_matrix
 
-from aggro.engine.prepared_rows import Alone, most_entries, scale_many
+from aggro.engine.prepare.scaling import LISTED_COLUMNS, SCALED_ROWS, Scale, new_scaling
+from aggro.engine.prepare.transformed import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
-from aggro.engine.scaling import LISTED_COLUMNS, SCALED_ROWS, Scale, new_scaling
-from aggro.learners.shared.features import frozen
+from aggro.learners.model.features import frozen
 
 MODES = [Scale.STANDARD, Scale.RMS, Scale.AUTO]
 

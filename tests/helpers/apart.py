@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 
 import aggro
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 from aggro.mixing.mixture import added_up, finished, known_of, taken, union
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 
 

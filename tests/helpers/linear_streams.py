@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 from aggro.engine.rule import RULES
-from aggro.learners.shared.probabilities import raised
+from aggro.learners.base.probabilities import raised
 
 LABELS = np.array(["m", "k", "z", "a", "q"])
 

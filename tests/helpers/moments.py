@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from aggro.engine.scaling import BOUND, PRIOR_ROWS, RARE_SHARE
+from aggro.engine.prepare.scaling import BOUND, PRIOR_ROWS, RARE_SHARE
 
 
 def transformed(mode, before, x):

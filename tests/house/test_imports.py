@@ -27,10 +27,10 @@ def graph() -> dict[str, set[str]]:
 
 
 GRAPH = graph()
-COMMON = {"learners", "learners.shared", "learners.registry", "learners.register"}
+COMMON = {"learners", "learners.base", "learners.maths", "learners.model", "learners.registry", "learners.register"}
 FAMILIES = {".".join(name.split(".")[:2]) for name in GRAPH if name.startswith("learners")} - COMMON  # files or folders
 ENGINE = {"engine", "engine.jit"}
-SHARED = {"learners.shared", *ENGINE}
+SHARED = {"learners.base", "learners.maths", "learners.model", *ENGINE}
 LEARNERS = {"learners.registry", *SHARED}
 CELLS = {f"streams.tables.{name}" for name in ("roles", "task", "written_numbers", "flatten")}
 # The parts of the package (a module is in the one with the longest name), what each may import beside itself, and why
@@ -38,7 +38,12 @@ CELLS = {f"streams.tables.{name}" for name in ("roles", "task", "written_numbers
 LAYERS: dict[str, tuple[set[str], str]] = {
     "engine.jit": (set(), "how code is compiled has nothing to do with learning"),
     "engine": ({"engine.jit"}, "rows, steps and passes serve every learner, and know none"),
-    "learners.shared": (ENGINE, "what all families use knows none of them"),
+    "learners.maths": (ENGINE, "mathematics that families share knows no learner"),
+    "learners.model": (ENGINE, "what was learned knows nothing of the class that users type"),
+    "learners.base": (
+        {"learners.maths", "learners.model", *ENGINE},
+        "what all learners have knows no family",
+    ),
     **dict.fromkeys(FAMILIES, (SHARED, "a family can be read, and taken away, by itself")),
     "learners.registry": (set(), "a list of names: a family is imported when it is asked for"),
     "learners.register": (LEARNERS, "what a learner from outside must have is what all have"),
@@ -147,12 +152,12 @@ FOR_TYPES = "for type checkers alone: a format makes the reader that is told of 
 # Imports that go against the layers, or close a circle: who imports whom, and why it must be.
 EXCEPTIONS = {
     ("", "distributed"): FRONT,
-    ("learners.shared.learner", "models"): SAVE,
+    ("learners.base.learner", "models"): SAVE,
     ("learners.active.learner", "models"): SAVE,
     ("learners.active.learner", "estimators"): SHELL,
     ("learners.records.learner", "models"): SAVE,
     ("learners.records.learner", "estimators"): SHELL,
-    ("learners.shared.inside", "learners.registry"): "the task of a learner is in the list; imported where it is asked",
+    ("learners.base.inside", "learners.registry"): "the task of a learner is in the list; imported where it is asked",
     ("learners.register", "estimators"): SHELL,
     ("export.model", ""): "a file names the version that wrote it",
     ("models.saving", ""): "a file names the version that wrote it",
@@ -175,7 +180,7 @@ BY_NAME = {
     "interop.river": "River has moved a module",
     "interop.skops": "a file names its classes",
     "engine.user_steps": "a pickle names the module of a step",
-    "engine.jit.private_names": "Numba's names are looked for",
+    "engine.jit.private.names": "Numba's names are looked for",
     "cli.plugins": "a user names modules",
 }
 
@@ -278,8 +283,8 @@ def test_circles_and_trespasses_are_found():
     assert circle({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
     assert circle({"a": ["b", "c"], "b": ["c"], "c": []}) == []
     across = ("learners.linear.vector", "learners.kernel.rule")
-    up = ("engine.rows", "learners.shared.model")
-    down = ("learners.shared.model", "engine.jit.pinned")
+    up = ("engine.rows", "learners.model.model")
+    down = ("learners.model.model", "engine.jit.pinned")
     assert trespasses({name: [used] for name, used in (across, up, down)}) == {across, up}
 
 

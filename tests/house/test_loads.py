@@ -82,7 +82,7 @@ def loaded_by(code: str, folder) -> set[str]:
         (
             "import aggro.streams; list(aggro.streams.open('rows.svm'))",
             "aggro.streams",
-            [*families_but(), "aggro.learners.shared", "aggro.models", "sklearn", "pyarrow"],
+            [*families_but(), "aggro.learners.base", "aggro.learners.model", "aggro.models", "sklearn", "pyarrow"],
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

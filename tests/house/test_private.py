@@ -1,7 +1,7 @@
 """Names that begin with an underscore are the business of the room they are in.
 
 Outside ``learners/`` nothing reaches a private member of a learner or a model, nor, but in the seam to Numba, one of
-any other object: there are public calls, those of ``learners.shared.inside`` above all.
+any other object: there are public calls, those of ``learners.base.inside`` above all.
 """
 
 from __future__ import annotations

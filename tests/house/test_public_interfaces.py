@@ -8,7 +8,7 @@ from house.source import PACKAGE
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
 # Names by which code finds its way into objects, and into locks.
 INSIDE = ("basicsize", "string_at", "_is_owned", "_release_save", "c_int64.from_address(id")
-READS_MEMORY = {"engine/jit/intrinsics.py", "learners/shared/text_labels.py"}  # of arrays
+READS_MEMORY = {"engine/jit/intrinsics.py", "learners/model/text_labels.py"}  # of arrays
 
 
 @pytest.mark.parametrize("name", INSIDE)

@@ -17,8 +17,8 @@ NOT_ON_WINDOWS = {
 USED = {  # by whom, and why it may be
     ("aggro.cli.cluster", "sched_getaffinity"): "else os.cpu_count()",
     ("aggro.engine.jit.cache_folder", "geteuid"): "folders have no owners there that could be looked at",
-    ("aggro.engine.jit.disk_cache", "register_at_fork"): "no fork, nothing to do",
-    ("aggro.learners.shared.forks", "register_at_fork"): "no fork, nothing to do",
+    ("aggro.engine.jit.private.disk_cache", "register_at_fork"): "no fork, nothing to do",
+    ("aggro.learners.model.forks", "register_at_fork"): "no fork, nothing to do",
     ("aggro.models.atomic", "O_NOFOLLOW"): "not on Windows: such marks are for sweeping, which is left there",
 }
 

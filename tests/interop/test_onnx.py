@@ -15,9 +15,9 @@ import aggro  # noqa: E402
 from aggro import published  # noqa: E402
 from aggro.export import graph, model, stages  # noqa: E402
 from aggro.export import onnx as export  # noqa: E402
+from aggro.learners.base.answers import answers_of  # noqa: E402
+from aggro.learners.base.formula import Cosines, Linear, NoFormula  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
-from aggro.learners.shared.answers import answers_of  # noqa: E402
-from aggro.learners.shared.formula import Cosines, Linear, NoFormula  # noqa: E402
 
 CANNOT: set[str] = set()  # learners of the registry that no formula tells of
 DTYPES = ("float64", "float32")

@@ -19,8 +19,8 @@ from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E4
 
 import aggro  # noqa: E402
 from aggro.interop import published, river  # noqa: E402
+from aggro.learners.model.one_row_code import CODE_AT  # noqa: E402
 from aggro.learners.registry import LEARNERS  # noqa: E402
-from aggro.learners.shared.one_row_code import CODE_AT  # noqa: E402
 
 MODELS = [getattr(river, entry.name) for entry in LEARNERS]
 DETECTORS = [getattr(river, entry.name) for entry in LEARNERS if entry.task == "outlier"]

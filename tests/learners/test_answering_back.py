@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 
 from aggro import ActiveLearner, KernelPAClassifier, PAMOClassifier, PARegressor
 from aggro.engine.jit.dicts import CAN_READ_DICTS
-from aggro.learners.shared import inputs
+from aggro.learners.base import inputs
 from aggro.published import PAClassifier
 
 
@@ -271,7 +271,7 @@ def test_indices_in_memory_that_is_not_numpys_are_copied(tmp_path):
 
 
 def test_the_indices_of_a_pair_are_copied_before_they_are_checked():
-    from aggro.learners.shared.features import checked_pair
+    from aggro.learners.model.features import checked_pair
 
     indices, values = np.arange(3), np.ones(3)
     for part, given in zip(checked_pair(indices, values), (indices, values), strict=True):

@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 import aggro
 from aggro.interop import river
+from aggro.learners.base.elsewhere import FOREIGN_PARAMETERS
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.elsewhere import FOREIGN_PARAMETERS
 
 FITS = {
     "PAClassifier": [("hinge", "pa1"), ("squared_hinge", "pa2")],

@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from aggro import ActiveLearner, PAClassifier, PAMOClassifier, RecordLearner
-from aggro.engine.calibration import EFFECTIVE
-from aggro.learners.shared import held_out
+from aggro.engine.monitor.calibration import EFFECTIVE
+from aggro.learners.base import held_out
 
 COSTS = {0: 1.0, 1: 10.0}
 

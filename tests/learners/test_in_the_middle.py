@@ -12,7 +12,7 @@ import pytest
 from helpers.in_the_middle import at_every_line, is_taken
 
 from aggro import ActiveLearner, RecordLearner
-from aggro.learners.shared import one_row_code
+from aggro.learners.model import one_row_code
 from aggro.published import PAClassifier, PARegressor
 from aggro.streams.chunk import Chunk
 

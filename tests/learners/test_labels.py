@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aggro.learners.shared.labels import LONGEST_LABEL, SEARCHED, Labels
+from aggro.learners.model.labels import LONGEST_LABEL, SEARCHED, Labels
 
 rng = np.random.default_rng(0)
 WORDS = ["", "a", "ab", "b", "é", "\N{GRINNING FACE}", "a" * LONGEST_LABEL, "a" * (LONGEST_LABEL - 1) + "b"]

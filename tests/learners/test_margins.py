@@ -9,7 +9,7 @@ import pytest
 
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rule import LIVE, Tally, new_tally
-from aggro.learners.shared import margins
+from aggro.learners.maths import margins
 
 EDGE = 0.7
 rival = from_python(margins.runner_up)

@@ -11,8 +11,8 @@ import pytest
 
 import aggro
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.model import INFINITY, Model
-from aggro.learners.shared.one_row import OneRow
+from aggro.learners.base.one_row import OneRow
+from aggro.learners.model.model import INFINITY, Model
 from aggro.published import PAClassifier, PARegressor, PAUniclass
 
 NAMES = [f"feature {j}" for j in range(5)]

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from aggro import ActiveLearner, AROWClassifier, PAClassifier
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 MADE = {
     "PAClassifier": PAClassifier,
@@ -20,7 +20,7 @@ MADE = {
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 @pytest.mark.parametrize("name", MADE)
 def test_to_the_bit(name, form, rows_in_a_block, monkeypatch):
-    monkeypatch.setattr("aggro.learners.shared.row_blocks.BLOCK_BYTES", 8 * 5 * rows_in_a_block)
+    monkeypatch.setattr("aggro.learners.model.row_blocks.BLOCK_BYTES", 8 * 5 * rows_in_a_block)
     rng = np.random.default_rng(0)
     X = (rng.standard_normal((150, 5)) * (rng.random((150, 5)) < 0.8)).astype(np.float32)
     y = np.digitize(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(150), [-0.1, 0.2])
@@ -34,7 +34,7 @@ def test_to_the_bit(name, form, rows_in_a_block, monkeypatch):
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
 def test_a_bad_value_is_named_where_it_stands(form, monkeypatch):
-    monkeypatch.setattr("aggro.learners.shared.row_blocks.BLOCK_BYTES", 8 * 5 * 7)
+    monkeypatch.setattr("aggro.learners.model.row_blocks.BLOCK_BYTES", 8 * 5 * 7)
     X = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
     model, y = PAClassifier().fit(form(X), X[:, 0] > 0.0), X[:, 0] > 0.0
     X[41, 3] = np.inf

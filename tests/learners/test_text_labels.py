@@ -9,9 +9,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from aggro.learners.shared import inputs, text_labels
-from aggro.learners.shared.labels import MANY_TEXTS, Labels, all_same, unpacked
-from aggro.learners.shared.text_labels import (
+from aggro.learners.base import inputs
+from aggro.learners.model import text_labels
+from aggro.learners.model.labels import MANY_TEXTS, Labels, all_same, unpacked
+from aggro.learners.model.text_labels import (
     CAN_READ_TEXT,
     LABEL_WORDS,
     TABLE_ENTRIES,

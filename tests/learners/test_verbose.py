@@ -17,8 +17,8 @@ from sklearn.base import clone
 
 import aggro
 from aggro import ActiveLearner
-from aggro.learners.shared import progress
-from aggro.learners.shared.learner import Learner
+from aggro.learners.base import progress
+from aggro.learners.base.learner import Learner
 from aggro.published import PAClassifier, PARegressor
 from aggro.testing.variants import arrays, known, stream
 
@@ -180,7 +180,7 @@ def test_it_is_a_parameter_but_not_in_files(variant, tmp_path):
 SLOW = """
 import numpy as np
 from aggro import PAClassifier
-from aggro.learners.shared import progress
+from aggro.learners.base import progress
 progress.PATIENCE = 0.0
 X = np.random.default_rng(0).standard_normal((20_000, 20))
 PAClassifier(max_iter=20, verbose=1).fit(X, X[:, 0] > 0)

@@ -9,8 +9,8 @@ import aggro
 from aggro.distributed.executors import Here
 from aggro.distributed.sources import Source, chunk_of_block
 from aggro.distributed.training import Run
+from aggro.learners.base.inside import begin_pass
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.inside import begin_pass
 from aggro.mixing import merge
 from aggro.mixing.mixture import says_how
 from aggro.testing.variants import snapshot
@@ -128,8 +128,8 @@ def test_what_was_drawn_by_other_seeds_is_not_averaged(kind):
 
 
 def test_a_long_seed_stays_what_it_was():
-    from aggro.engine.feature_maps.parts import MAP_SEED
-    from aggro.learners.shared.inside import model_of
+    from aggro.engine.prepare.feature_maps.parts import MAP_SEED
+    from aggro.learners.base.inside import model_of
 
     seed = 2**61 + 2**32 + 1  # more than a float holds
     base = aggro.FOGDClassifier(random_state=seed)

@@ -6,8 +6,8 @@ from helpers import apart
 from helpers.apart import THREE, TWO
 
 from aggro import ALMAClassifier, OSELMClassifier, Perceptron, ROMMAClassifier
+from aggro.learners.base.inside import model_of
 from aggro.learners.first_order.corrections import NEXT_CHECK
-from aggro.learners.shared.inside import model_of
 from aggro.mixing import merge
 
 PLANES = {
@@ -103,7 +103,7 @@ def test_layers_that_differ_are_refused():
 
 
 def test_the_common_start_is_long_enough():
-    from aggro.learners.shared.combined import common_start
+    from aggro.learners.base.combined import common_start
 
     assert common_start(OSELMClassifier()) >= 256
     assert common_start(Perceptron()) == 0

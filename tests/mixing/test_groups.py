@@ -8,7 +8,7 @@ from helpers import apart
 from helpers.apart import THREE, TWO
 
 from aggro import PAClassifier, PARegressor
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 
 CLASSIFIERS = {

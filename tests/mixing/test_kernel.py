@@ -21,9 +21,9 @@ from aggro import (
     Projectron,
     RandomizedBudgetPerceptron,
 )
+from aggro.learners.base.combined import common_start
+from aggro.learners.base.inside import model_of
 from aggro.learners.kernel.support_set import coefficients
-from aggro.learners.shared.combined import common_start
-from aggro.learners.shared.inside import model_of
 from aggro.mixing import merge
 
 RNG = np.random.default_rng(7)

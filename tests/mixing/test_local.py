@@ -6,8 +6,8 @@ from helpers import apart
 from helpers.apart import THREE, TWO
 
 from aggro import ILOLClassifier, LOLClassifier
-from aggro.learners.shared.combined import common_start
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.combined import common_start
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 
 VARIANTS = {

@@ -10,9 +10,9 @@ import pytest
 from helpers.learned_apart import apart, goes_on, one_order, same_bits
 
 from aggro import PAMOClassifier
+from aggro.learners.base.combined import common_start
+from aggro.learners.base.inside import model_of
 from aggro.learners.maxout.rule import piece_mean
-from aggro.learners.shared.combined import common_start
-from aggro.learners.shared.inside import model_of
 from aggro.mixing import merge
 
 RNG = np.random.default_rng(11)

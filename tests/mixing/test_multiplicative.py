@@ -6,7 +6,7 @@ from helpers import apart
 from helpers.apart import THREE, TWO
 
 from aggro import MultiplicativePAClassifier, MultiplicativePARegressor, MultiplicativePAUniclass
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 
 CLASSIFIERS = {

@@ -10,7 +10,7 @@ from helpers.learned_apart import apart, arrays, goes_on, one_order, same_bits
 from scipy.sparse import csr_matrix
 
 from aggro import PAUniclass
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.mixing import merge
 from aggro.mixing.uniclass import whitener_of
 

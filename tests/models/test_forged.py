@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 import aggro
 from aggro import models
 from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES
-from aggro.learners.shared.inputs import as_rows, bad_value
+from aggro.learners.base.inputs import as_rows, bad_value
 from aggro.models import ModelFileError
 from aggro.published import PAClassifier
 from aggro.testing.variants import arrays

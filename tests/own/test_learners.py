@@ -11,10 +11,10 @@ from helpers.pages import ROOT, save_files
 
 import aggro
 from aggro.engine.rule import RULES, Rule
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.tasks import Regressor
 from aggro.learners.linear.vector import Line
 from aggro.learners.registry import OWN, find
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.tasks import Regressor
 from aggro.models import ModelFileError
 from aggro.testing import ContractError, check_learner
 from aggro.testing.check import ANY_ORDER

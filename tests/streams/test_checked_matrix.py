@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from aggro import streams
 from aggro.engine.checked_matrix import CheckedMatrix, checked_matrix, checked_rows
-from aggro.learners.shared.inputs import as_rows
+from aggro.learners.base.inputs import as_rows
 from aggro.published import PAClassifier
 
 TEXT = "1 1:0.5 3:1\n-1 2:2\n1\n-1 1:1 2:1 3:-1\n"

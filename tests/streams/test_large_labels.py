@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aggro.streams
-from aggro.learners.shared.labels import sorted_names
+from aggro.learners.model.labels import sorted_names
 from aggro.published import PAClassifier
 
 pa = pytest.importorskip("pyarrow")

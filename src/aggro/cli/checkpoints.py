@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from aggro.cli.console import Mistake
 from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
-from aggro.learners.shared.inside import innermost, parameters_of
+from aggro.learners.base.inside import innermost, parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Position, Stream

@@ -16,7 +16,7 @@ from aggro.cli.options import Data, Json, Plugins, Reading, reads_data, short_na
 from aggro.cli.outputs import PLOT, Writes
 from aggro.cli.tables import Column, Row, print_table
 from aggro.cli.tasks import AUTO_TASK, COMPARED_LEARNERS, TaskOption, check_agrees, open_and_decide, task_lines
-from aggro.learners.shared.inside import parameters_of
+from aggro.learners.base.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk

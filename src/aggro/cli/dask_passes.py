@@ -92,7 +92,7 @@ class Watch:
     def __call__(self, now: Any) -> None:
         """A partition is done, or a pass."""
         from aggro.cli.progress_lines import counts
-        from aggro.learners.shared.inside import model_of
+        from aggro.learners.base.inside import model_of
 
         if now.learners is None:
             self.lines.parts(*how_far(now))

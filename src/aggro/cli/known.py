@@ -8,7 +8,7 @@ import numpy as np
 
 from aggro.cli.console import Mistake
 from aggro.cli.reading import names_listed
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Stream

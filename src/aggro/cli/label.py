@@ -20,7 +20,7 @@ from aggro.cli.console import Mistake, facts, json_text, kept, listed, shown
 from aggro.cli.help import complete_learners, complete_settings
 from aggro.cli.options import Data, Json, Plugins, Reading, reads_data
 from aggro.cli.outputs import JOURNAL, LABELLED, MODEL_FILE, Reads, Writes
-from aggro.learners.shared.inside import parameters_of
+from aggro.learners.base.inside import parameters_of
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.answers import Reply
@@ -172,7 +172,7 @@ def learn_three_classes(learner: Any) -> None:
     """Let a new learner of these parameters learn three classes."""
     import contextlib
 
-    from aggro.learners.shared.inside import parameters_of
+    from aggro.learners.base.inside import parameters_of
 
     with contextlib.suppress(Exception):  # whatever is wrong is said when a row is really learned
         other = type(learner)(**parameters_of(learner))

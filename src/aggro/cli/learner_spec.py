@@ -11,9 +11,9 @@ from typing import Any
 
 from aggro.cli.console import Mistake
 from aggro.cli.options import meanings, short_names
+from aggro.learners.base.elsewhere import advice
+from aggro.learners.base.inside import check_params, constraints_of
 from aggro.learners.registry import Entry, find
-from aggro.learners.shared.elsewhere import advice
-from aggro.learners.shared.inside import check_params, constraints_of
 
 CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 OF_RECORDS = ("scale", "words", "ngrams", "max_features")  # how tables are encoded: parameters of RecordLearner

@@ -11,7 +11,7 @@ from aggro.cli.checkpoints import Checkpoints, Place
 from aggro.cli.console import Mistake
 from aggro.cli.model_files import save_model
 from aggro.cli.options import Reading
-from aggro.learners.shared.inside import begin_pass, innermost, model_of, parameters_of
+from aggro.learners.base.inside import begin_pass, innermost, model_of, parameters_of
 
 
 class Saved:

@@ -16,7 +16,7 @@ from aggro.cli.model_files import load_to_read
 from aggro.cli.options import Data, Model, Plugins, Reading, reads_data
 from aggro.cli.outputs import PREDICTIONS, Writes, writing
 from aggro.cli.prediction_tables import PredictionTable, delimiter_for
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 
 @reads_data

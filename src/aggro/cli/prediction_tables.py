@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from aggro.cli.console import Mistake, json_text
-from aggro.learners.shared.inside import task_of
+from aggro.learners.base.inside import task_of
 
 TABLES = {".csv": ",", ".tsv": "\t", ".jsonl": "", ".ndjson": ""}  # what separates cells; "" for JSON Lines
 ALL_COLUMNS = "*"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from aggro.cli.console import bar as part
 from aggro.cli.console import console, width_of, words
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 NOW_AND_THEN = 20.0  # seconds
 COUNTED_AS = {"classification": "mistakes", "outlier": "outside"}  # what a tally's mistakes are, where it has any

@@ -12,7 +12,7 @@ import numpy as np
 from aggro.cli.known import Known
 from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, open_known
-from aggro.learners.shared.inside import task_of as task_of
+from aggro.learners.base.inside import task_of as task_of
 
 
 def evaluate(learner: Any, paths: Sequence[str], reading: Reading) -> dict[str, Any]:

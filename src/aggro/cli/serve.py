@@ -166,8 +166,8 @@ def opened(
 def described(learner: str, settings: list[str]) -> dict[str, Any]:
     """A learner as the service describes it."""
     from aggro.cli.learner_spec import entry_of, make_learner, parsed, split_settings
+    from aggro.learners.base.inside import constraints_of, parameters_of
     from aggro.learners.records import RecordLearner
-    from aggro.learners.shared.inside import constraints_of, parameters_of
 
     own, of_records = split_settings(learner, settings)
     made = make_learner(learner, own)

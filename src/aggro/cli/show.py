@@ -55,8 +55,8 @@ def show_build(as_json: bool) -> None:
 def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     """What the file says, as plain values."""
     from aggro.cli.progress_lines import candidates_in
+    from aggro.learners.base.inside import innermost
     from aggro.learners.registry import learners
-    from aggro.learners.shared.inside import innermost
 
     header, seen = contents.header, max(contents.n_seen, 1)
     task = next((entry.task for entry in learners() if entry.name == header.entry), "")

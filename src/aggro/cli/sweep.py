@@ -35,7 +35,7 @@ from aggro.cli.tasks import (
     task_lines,
 )
 from aggro.cli.train import for_data
-from aggro.learners.shared.inside import innermost, parameters_of
+from aggro.learners.base.inside import innermost, parameters_of
 
 if TYPE_CHECKING:
     from aggro.distributed import Sweep, Trial

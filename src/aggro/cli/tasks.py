@@ -47,7 +47,7 @@ def check_task(said: str) -> None:
 
 def check_agrees(said: str, learner: Any) -> None:
     """Refuse a learner of another task than was said."""
-    from aggro.learners.shared.inside import innermost, task_of
+    from aggro.learners.base.inside import innermost, task_of
 
     check_task(said)
     task = task_of(learner)
@@ -106,8 +106,8 @@ def stream_task(stream: Stream) -> Task:
 
 def task_of_settings(settings: Sequence[str]) -> str | None:
     """The task of the one usual learner that has all these settings; None if both have them, or none."""
+    from aggro.learners.base.inside import constraints_of
     from aggro.learners.registry import find
-    from aggro.learners.shared.inside import constraints_of
 
     names = {setting.partition("=")[0].strip() for setting in settings}
     fits = [task for task, name in DEFAULT_LEARNERS.items() if names <= {*constraints_of(find(name).load())}]

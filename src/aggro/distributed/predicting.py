@@ -10,7 +10,7 @@ import numpy as np
 from aggro.distributed.sources import Pairs, are_there, reading_for, sources_of
 from aggro.distributed.tasks import chunks_of
 from aggro.distributed.training import check_learner
-from aggro.learners.shared.inside import task_of
+from aggro.learners.base.inside import task_of
 
 METHODS = ("predict", "decision_function", "predict_proba")
 OF_CHUNKS = {"predict": "predict_chunk", "decision_function": "decision_chunk", "predict_proba": "proba_chunk"}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.learners.shared.inside import task_of
+from aggro.learners.base.inside import task_of
 from aggro.streams import Chunk
 
 

@@ -15,7 +15,7 @@ from aggro.distributed.sources import Source, reading_for, sources_of
 from aggro.distributed.tasks import Learners, Report
 from aggro.distributed.training import Progress, Run, Watcher, check_learner
 from aggro.evaluate.curve import Curve
-from aggro.learners.shared.inside import losses_of, model_of, task_of
+from aggro.learners.base.inside import losses_of, model_of, task_of
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from aggro.distributed.sources import Pairs, Source, are_there
-from aggro.learners.shared.combined import settle
-from aggro.learners.shared.inside import begin_pass, innermost, model_of, prepare, task_of
+from aggro.learners.base.combined import settle
+from aggro.learners.base.inside import begin_pass, innermost, model_of, prepare, task_of
 from aggro.mixing.mixture import Known, Mixture, added_up, finished, has_learned, known_of, taken, union
 from aggro.mixing.records import Unsettled
 

@@ -40,8 +40,8 @@ from aggro.distributed.tasks import (
     same,
     unite,
 )
-from aggro.learners.shared.combined import blank, common_start, seed_for, settle
-from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
+from aggro.learners.base.combined import blank, common_start, seed_for, settle
+from aggro.learners.base.inside import give_model, innermost, model_of, settings_of
 from aggro.mixing.mixture import MIXES_BY, check_is_one, mix_of
 from aggro.mixing.records import Unsettled
 

@@ -49,7 +49,7 @@ from aggro.encoding.layout import DATE_PARTS, SIDES, Layout, Slot, key_of_text, 
 from aggro.encoding.one_record import OneRecord
 from aggro.encoding.rows import Cells, encode_rows, room_needed
 from aggro.encoding.vocabulary import ABSENT_KIND, CATEGORY_KIND, NUMBER_KIND, PART_KIND, WORD_KIND, Vocabulary
-from aggro.engine.column_moments import Moments, standardise
+from aggro.engine.prepare.moments import Moments, standardise
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.tables.flatten import flat
 from aggro.streams.tables.roles import (

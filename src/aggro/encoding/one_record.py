@@ -15,9 +15,9 @@ from aggro.encoding.cells import Texts
 from aggro.encoding.layout import Layout
 from aggro.encoding.rows import Cells, Grams, encode_rows, has_room
 from aggro.encoding.vocabulary import WORD_KIND, Table
-from aggro.engine.column_moments import Moments, standardise_row
 from aggro.engine.jit.compile import direct, kernel
 from aggro.engine.jit.pinned import Pinned, content
+from aggro.engine.prepare.moments import Moments, standardise_row
 from aggro.streams.parse.sort_rows import tidy
 from aggro.streams.parse.words64 import PADDING
 

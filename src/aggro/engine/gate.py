@@ -43,7 +43,7 @@ import numpy as np
 from aggro.engine.jit.compile import inline, kernel, python_too, quick
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
-from aggro.engine.prepared_rows import ready_for, transform
+from aggro.engine.prepare.transformed import ready_for, transform
 from aggro.engine.random import uniform
 from aggro.engine.rule import LIVE, MISTAKES, score_averaged, workspace_size
 

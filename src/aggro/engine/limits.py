@@ -1,7 +1,7 @@
 """How large the numbers of a row may be, and how small: the one policy of all learners, and why.
 
-A row with a number beyond these limits is refused where it comes in, like a NaN (``learners.shared.inputs`` and
-``learners.shared.one_row`` for targets and weights; the pass itself for features, while it reads them). So no learner
+A row with a number beyond these limits is refused where it comes in, like a NaN (``learners.base.inputs`` and
+``learners.base.one_row`` for targets and weights; the pass itself for features, while it reads them). So no learner
 needs a second way for rows whose squares, products or sums are not floats: with features up to 1e50, a squared norm is
 below 1e100 for each feature, a step divided by one is at most 1e100 times a target, and a sum of as many rows as ever
 come (1e18) stays below the largest float, 1.8e308.

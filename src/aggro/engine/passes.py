@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.calibration import BALANCED, is_mistaken_raised, lead_of, size_of_lead
-from aggro.engine.drift import LARGEST_BLOCK
 from aggro.engine.jit.compile import afresh, inline, is_outside, kernel, quick
 from aggro.engine.jit.dicts import DOES_NOT_FIT, PyList_Size, read_dict, take_back
 from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.pinned import content
 from aggro.engine.limits import HUGE, LARGEST_VALUE
-from aggro.engine.monitors import Block, Observer, rows_left
-from aggro.engine.prepared_rows import ready_for, transform, transform_again
+from aggro.engine.monitor.calibration import BALANCED, is_mistaken_raised, lead_of, size_of_lead
+from aggro.engine.monitor.drift import LARGEST_BLOCK
+from aggro.engine.monitor.observer import Block, Observer, rows_left
+from aggro.engine.prepare.targets import count_target, predicted, scales_targets, target_unit, wanted
+from aggro.engine.prepare.transformed import ready_for, transform, transform_again
 from aggro.engine.rows import n_rows
 from aggro.engine.rule import (
     LIVE,
@@ -36,7 +37,6 @@ from aggro.engine.rule import (
     update,
     workspace_size,
 )
-from aggro.engine.scaled_targets import count_target, predicted, scales_targets, target_unit, wanted
 
 u8 = np.uint64
 FIRST_ROW, AFTER_FIRST_ROW = (
@@ -151,12 +151,13 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
 
     Row t is ``X[order[t]]`` (``X[t]`` if ``order`` is empty) with target ``y[t]`` and weight ``s[t]`` (1 if ``s`` is
     empty); rows of weight 0 are skipped. For classifiers ``y`` is the number of the class, in order of first
-    appearance, and ``costs`` are the class weights, which move the decision (``engine.calibration``). If ``costs`` is
-    BALANCED, rows are also weighted by the class counts so far. With ``averaged``, the average predicts. Returns -1, or
-    the first t whose row is not finite; that row is not learned.
+    appearance, and ``costs`` are the class weights, which move the decision (``engine.monitor.calibration``). If
+    ``costs`` is BALANCED, rows are also weighted by the class counts so far. With ``averaged``, the average predicts.
+    Returns -1, or the first t whose row is not finite; that row is not learned.
 
-    The rule reads rows from ``Z``: X itself, or the one row that was transformed last (``engine.prepared_rows``).
-    Scores and losses of a few rows at a time are handed to the ``observer`` (``engine.monitors``), which counts them.
+    The rule reads rows from ``Z``: X itself, or the one row that was transformed last (``engine.prepare.transformed``).
+    Scores and losses of a few rows at a time are handed to the ``observer`` (``engine.monitor.observer``), which
+    counts them.
     """
     tally, rows, classes = state.tally, state.tally.rows, state.tally.classes.shape[0]
     Z, marks = ready_for(state, X, start, stop)

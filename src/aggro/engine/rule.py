@@ -44,12 +44,12 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from aggro.engine.calibration import BINS
-from aggro.engine.drift import BLOCKS, BUCKET_SIZES, BUCKETS_OF_A_SIZE, CHANGES_KEPT, N_MARKS, N_SUMS
 from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole, exactly
 from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
 from aggro.engine.jit.lanes import LANES
+from aggro.engine.monitor.calibration import BINS
+from aggro.engine.monitor.drift import BLOCKS, BUCKET_SIZES, BUCKETS_OF_A_SIZE, CHANGES_KEPT, N_MARKS, N_SUMS
 
 SEEN, UPDATES, MISTAKES, LIVE, HISTORY_MARKS = range(5)
 S = TypeVar("S")
@@ -108,12 +108,13 @@ class Tally(NamedTuple):
     # rows seen of each class; size 1 for learners without classes
     classes: Annotated[np.ndarray, Numbers(0.0), sum_to_seen]
     # What follows begins as ``new_tally`` has it also in states of earlier versions, which lack it.
-    # (classes or 0, 128, 2): the weights of the pairs in each bin, not of the class and of it (``engine.calibration``)
+    # (classes or 0, 128, 2): the weights of the pairs in each bin, not of the class and of it
+    # (``engine.monitor.calibration``)
     pairs: Annotated[np.ndarray, Numbers(0.0)] = np.zeros((0, 0, 0))
     # (classes or 0, 3): slope, height, how much it is raised
     curve: Annotated[np.ndarray, Numbers()] = np.zeros((0, 0))
     # (14,) int64: rows that were counted, those of the block that is not full, a place in the ring, changes, the rows
-    # of the last eight of them (``engine.drift``), the member that predicts, and for how many rows
+    # of the last eight of them (``engine.monitor.drift``), the member that predicts, and for how many rows
     marks: Annotated[
         np.ndarray,
         Each(

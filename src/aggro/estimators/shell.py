@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import ClassifierTags, RegressorTags
 
+from aggro.learners.base.inside import least_value, task_of
 from aggro.learners.registry import Entry
-from aggro.learners.shared.inside import least_value, task_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,10 +18,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from aggro.evaluate.curve import Curve, Points
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.inside import losses_of, model_of
-from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.tasks import Classifier
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.inside import losses_of, model_of
+from aggro.learners.base.learner import Learner
+from aggro.learners.base.tasks import Classifier
 from aggro.streams import Chunk
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from aggro.export.graph import INT, Graph, Value
 from aggro.export.stages import linear
-from aggro.learners.shared.answers import Classes, Curves
-from aggro.learners.shared.formula import Linear
+from aggro.learners.base.answers import Classes, Curves
+from aggro.learners.base.formula import Linear
 
-HAIR = 1e-8  # as in ``learners.shared.probabilities``; runtimes leave a factor out that is 1 in float32
+HAIR = 1e-8  # as in ``learners.base.probabilities``; runtimes leave a factor out that is 1 in float32
 
 
 def write_classes(g: Graph, rows: Value, scores: Value, classes: Classes) -> None:

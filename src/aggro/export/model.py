@@ -12,7 +12,7 @@ import numpy as np
 from aggro.export.answers import column, write_classes
 from aggro.export.graph import INT, IR_VERSION, OPSET, Graph, Value
 from aggro.export.stages import write
-from aggro.learners.shared.answers import Answers, answers_of
+from aggro.learners.base.answers import Answers, answers_of
 
 NEEDED = "Exporting to ONNX takes the package onnx: pip install 'aggro[onnx]'."
 INPUT_DTYPES = ("float32", "float64")

@@ -1,4 +1,4 @@
-"""The stages of a formula (``learners.shared.formula``) as operations of a graph: a function for each.
+"""The stages of a formula (``learners.base.formula``) as operations of a graph: a function for each.
 
 Rows are float32 unless asked otherwise. What would lose digits then is computed in float64 inside the graph: how rows
 are scaled, norms, and distances.
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import LARGEST_SCALED
+from aggro.engine.prepare.scaling import LARGEST_SCALED
 from aggro.export.graph import BOOL, FLOAT32, FLOAT64, INT, Graph, Value
-from aggro.learners.shared.formula import (
+from aggro.learners.base.formula import (
     Cosines,
     Distance,
     KernelDistance,

@@ -18,8 +18,8 @@ from weakref import WeakKeyDictionary
 
 import aggro
 from aggro import __version__
+from aggro.learners.base.inside import task_of
 from aggro.learners.registry import ACTIVE, LEARNERS, RECORD_ENTRY, VOTES
-from aggro.learners.shared.inside import task_of
 from aggro.models import load
 
 try:

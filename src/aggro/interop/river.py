@@ -22,8 +22,8 @@ import numpy as np
 
 from aggro.engine.frames import is_arrow_table, validated
 from aggro.estimators.linear import PARegressor
+from aggro.learners.base.inside import model_of
 from aggro.learners.registry import ACTIVE, LEARNERS, OWN, RECORD_ENTRY, Entry
-from aggro.learners.shared.inside import model_of
 from aggro.streams import Chunk
 
 try:

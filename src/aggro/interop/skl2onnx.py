@@ -18,8 +18,8 @@ import numpy as np
 
 from aggro import estimators, published
 from aggro.export.model import X, as_model
+from aggro.learners.base.answers import answers_of
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.answers import answers_of
 
 try:
     from skl2onnx import update_registered_converter

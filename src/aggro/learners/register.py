@@ -9,10 +9,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from aggro.engine.rule import Rule, Tally
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.learner import SIDE_PARAMETERS, Learner
+from aggro.learners.base.tasks import Classifier, Regressor
 from aggro.learners.registry import LEARNERS, OWN, Entry
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.learner import SIDE_PARAMETERS, Learner
-from aggro.learners.shared.tasks import Classifier, Regressor
 
 Kind = TypeVar("Kind", bound=type[Any])
 
@@ -31,7 +31,7 @@ SHARED_PARAMETERS = (
 def register(cls: Kind) -> Kind:
     """Register a learner of your own. Use it as a decorator.
 
-    The class must be a subclass of ``Classifier`` or ``Regressor`` (``aggro.learners.shared.tasks``) with its own rule
+    The class must be a subclass of ``Classifier`` or ``Regressor`` (``aggro.learners.base.tasks``) with its own rule
     and state: see "Add a learner" in the docs. Once it is registered, the command line, model files and
     ``aggro.interop.river`` know it by its name.
 
@@ -55,7 +55,7 @@ def register(cls: Kind) -> Kind:
     task = next((task for task, base in BASE_OF_TASK.items() if issubclass(cls, base)), None)
     name = cls.__name__
     if task is None:
-        raise TypeError(f"{name} must be a subclass of Classifier or Regressor, from aggro.learners.shared.tasks.")
+        raise TypeError(f"{name} must be a subclass of Classifier or Regressor, from aggro.learners.base.tasks.")
     check_name(cls)
     for fault in faults(cls, task):
         raise TypeError(f"{name} cannot be registered: {fault}.")

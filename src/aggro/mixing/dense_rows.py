@@ -1,4 +1,4 @@
-"""Means and deviations of rows that are standardised whole (``learners.shared.dense_row``), of all partitions.
+"""Means and deviations of rows that are standardised whole (``learners.maths.dense_row``), of all partitions.
 
 A feature that a row lacks is a zero in it, so all features have been counted in as many rows, also those that a
 partition never met: the sums over rows of each add up, as those of ``mixing.scaling`` do.

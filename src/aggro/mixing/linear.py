@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from aggro.engine.prepare.scaling import N
 from aggro.engine.rule import SEEN
-from aggro.engine.scaling import N
 from aggro.learners.linear.forgetting import CHOSEN_MEAN, KEEPS, MEAN_SCALE, SLIDING_REST, WEIGHTS_SCALE
 from aggro.learners.linear.grid import ONE_VS_REST
 from aggro.learners.linear.minibatch import Groups

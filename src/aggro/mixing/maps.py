@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import (
+from aggro.engine.prepare.feature_maps.parts import (
     COUNTED_ROWS,
     FEATURES_MET,
     LANDMARKS,

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
+from aggro.learners.base.combined import assembled, blank, settle, with_room
+from aggro.learners.base.inside import give_model, innermost, model_of, settings_of
+from aggro.learners.model.features import Features
+from aggro.learners.model.labels import Labels
 from aggro.learners.registry import VOTES
-from aggro.learners.shared.combined import assembled, blank, settle, with_room
-from aggro.learners.shared.features import Features
-from aggro.learners.shared.inside import give_model, innermost, model_of, settings_of
-from aggro.learners.shared.labels import Labels
 from aggro.mixing.parts import Mix, Sight, Sums, summed, together, value_of
 from aggro.mixing.tally import put_tally, take_tally
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from aggro.learners.maths.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
 from aggro.learners.multiplicative.ball import SimplexBall
 from aggro.learners.multiplicative.rule import Simplex, Simplexes
 from aggro.learners.multiplicative.weights import (
@@ -35,7 +36,6 @@ from aggro.learners.multiplicative.weights import (
     SIGNED,
     TOTAL,
 )
-from aggro.learners.shared.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
 from aggro.mixing.parts import Mix, Parts, Sight, Value, least, mean, total
 
 LARGEST_MASS = 1e300

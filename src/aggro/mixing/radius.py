@@ -1,4 +1,4 @@
-"""Radii that are learned (``learners.shared.radius``), as one.
+"""Radii that are learned (``learners.maths.radius``), as one.
 
 A radius moves by factors, so it is the logarithms that are averaged: the mixture of radii is to them what one of them
 is to its steps, and rows in other units give a radius in those. Where a radius has not begun, it is left out. Steps and
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from aggro.engine.limits import HUGE, TINY_SCALE
-from aggro.learners.shared.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
+from aggro.learners.maths.radius import RADIUS_RATE, RADIUS_SPREAD, RADIUS_STEPS, RADIUS_VALUE
 from aggro.mixing.parts import Parts, Value, least, mean, most, total
 
 

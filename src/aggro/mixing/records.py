@@ -20,7 +20,7 @@ import numpy as np
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
 from aggro.encoding.vocabulary import CATEGORY_KIND, WORD_KIND, Vocabulary
-from aggro.engine.column_moments import Moments
+from aggro.engine.prepare.moments import Moments
 from aggro.mixing.parts import Parts, Value, total
 from aggro.mixing.scaling import moments_of, power_sums
 from aggro.streams.tables.roles import Column

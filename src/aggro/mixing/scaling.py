@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.scaling import (
+from aggro.engine.prepare.scaling import (
     AUTO_MODE,
     COLUMN_MEAN,
     COLUMN_SQUARES,
@@ -35,7 +35,7 @@ from aggro.engine.scaling import (
     N,
     Scaling,
 )
-from aggro.learners.shared.scaled import divisors, unit_of
+from aggro.learners.base.scaled import divisors, unit_of
 from aggro.mixing.exact_sums import two_product, two_sum
 from aggro.mixing.parts import Parts, Sight, Value, total
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.drift import (
+from aggro.engine.monitor.drift import (
     BLOCK_ROWS,
     BLOCKS,
     CHANGES_KEPT,

@@ -29,8 +29,8 @@ from aggro.engine.gate import (
 from aggro.engine.rule import SEEN
 from aggro.learners.active.learner import ActiveLearner
 from aggro.learners.active.replay import REPLAYED_COUNTERS, Kept, Row
-from aggro.learners.shared.features import MAX_FEATURES
-from aggro.learners.shared.inside import constraints_of, least_value, model_of, parameters_of
+from aggro.learners.base.inside import constraints_of, least_value, model_of, parameters_of
+from aggro.learners.model.features import MAX_FEATURES
 from aggro.models.codec import decode, encode
 from aggro.models.container import Container
 from aggro.models.errors import Flaw

@@ -15,8 +15,8 @@ from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.files import fresh_candidates, vote_model
 from aggro.learners.auto.hinges import QUINTILE_ROWS, WIDEST_ROW, Hinges
 from aggro.learners.auto.slopes import Slopes
+from aggro.learners.base.inside import model_of, parameters_of
 from aggro.learners.registry import Entry, find
-from aggro.learners.shared.inside import model_of, parameters_of
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.container import Container, Spec
 from aggro.models.errors import Flaw

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import N_CHANGES, N_MARKS
+from aggro.engine.monitor.drift import N_CHANGES, N_MARKS
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
-from aggro.learners.shared.drifts import drifts_in
+from aggro.learners.base.drifts import drifts_in
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import Flaw
 from aggro.models.header import Header

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from aggro.learners.shared.features import MAX_FEATURES
+from aggro.learners.model.features import MAX_FEATURES
 from aggro.models.codec import decode, dumps, encode, loads
 from aggro.models.errors import UPGRADE, Flaw
 

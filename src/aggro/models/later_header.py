@@ -1,4 +1,4 @@
-"""What a file keeps of rows that wait for their labels (``learners.shared.later``)."""
+"""What a file keeps of rows that wait for their labels (``learners.base.later``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from aggro.encoding.cells import spelled
 from aggro.encoding.dates import in_reach
 from aggro.engine.fields import LARGEST_COUNT
-from aggro.learners.shared.later import Store, Waiting, give_store, waiting_in
+from aggro.learners.base.later import Store, Waiting, give_store, waiting_in
 from aggro.models.codec import decode, encode
 from aggro.models.errors import Flaw
 from aggro.streams.tables.roles import as_number, is_missing

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import ADDED_FIELDS, RULES, new_tally
+from aggro.learners.base.inside import check_params, constraints_of, give_model
+from aggro.learners.base.params import StepChoice
+from aggro.learners.model.features import Features
+from aggro.learners.model.labels import Labels
+from aggro.learners.model.model import Model
 from aggro.learners.registry import Entry, find
-from aggro.learners.shared.features import Features
-from aggro.learners.shared.inside import check_params, constraints_of, give_model
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.params import StepChoice
 from aggro.models.container import Container, Path, Spec, opened
 from aggro.models.errors import PLUGIN, UPGRADE, Flaw
 from aggro.models.header import Header

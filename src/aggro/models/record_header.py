@@ -15,10 +15,10 @@ from aggro.encoding.dates import CHOICES, DATE_NUMBERS
 from aggro.encoding.encoder import Counts, Encoder
 from aggro.encoding.layout import Slot
 from aggro.encoding.vocabulary import ABSENT_KIND, NUMBER_KIND, PART_KIND, Vocabulary
-from aggro.engine.column_moments import Moments
 from aggro.engine.fields import LARGEST_COUNT
+from aggro.engine.prepare.moments import Moments
+from aggro.learners.base.inside import constraints_of, parameters_of
 from aggro.learners.records.learner import RecordLearner
-from aggro.learners.shared.inside import constraints_of, parameters_of
 from aggro.models.codec import decode, encode
 from aggro.models.container import Container, Spec
 from aggro.models.errors import Flaw

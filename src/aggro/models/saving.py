@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from aggro.learners.base.inside import model_of, parameters_of, prepare
+from aggro.learners.base.later import waiting_in
 from aggro.learners.registry import ACTIVE, RECORD_ENTRY, learners
-from aggro.learners.shared.inside import model_of, parameters_of, prepare
-from aggro.learners.shared.later import waiting_in
 from aggro.models.atomic import replacing
 from aggro.models.container import Path, write
 from aggro.models.errors import Flaw

@@ -14,7 +14,7 @@ import numpy as np
 
 from aggro.engine.fields import faults
 from aggro.engine.rule import LIVE, RULES, Rule
-from aggro.learners.shared.inside import possible_rules
+from aggro.learners.base.inside import possible_rules
 from aggro.models.container import Spec
 from aggro.models.errors import Flaw
 

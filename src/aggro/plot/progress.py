@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.shared.inside import losses_of
+from aggro.learners.base.inside import losses_of
 from aggro.plot.error_curves import CURVE_TITLES, draw_lines
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from aggro.interop.brokers.learning import Row
 from aggro.interop.brokers.learning import learn as learn_rows
 from aggro.learners.active.learner import ActiveLearner
+from aggro.learners.base.inside import check_params
 from aggro.learners.records import RecordLearner
 from aggro.learners.registry import find, learners
-from aggro.learners.shared.inside import check_params
 from aggro.models import ModelFileError, describe, load_checkpoint, save
 from aggro.serve.problems import Problem, one_line, short
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.shared.combined import common_start
+from aggro.learners.base.combined import common_start
 from aggro.mixing.mixture import Mixture, added_up, finished, known_of, says_how, taken, union
 from aggro.mixing.mixture import merge as merged
 from aggro.testing.check import MIXED, check

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from aggro.learners.shared.one_row import Explanation
+from aggro.learners.base.one_row import Explanation
 from aggro.testing.check import check
 from aggro.testing.variants import Variant, as_dicts, expect, known, learn_rows, stream
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.limits import HEAVIEST, LARGEST_VALUE, LIGHTEST
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.streams import Chunk
 from aggro.testing.check import ANY_ORDER, BOUNDED, check, csr
 from aggro.testing.variants import (

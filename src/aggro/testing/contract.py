@@ -11,8 +11,8 @@ from aggro.engine.jit.compile import from_python
 from aggro.engine.jit.errors import NumbaError, reason
 from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
+from aggro.learners.base.inside import check_third_class, parameters_of
 from aggro.learners.registry import Entry, learners
-from aggro.learners.shared.inside import check_third_class, parameters_of
 from aggro.testing import (  # they enter their checks
     checks_frames,  # noqa: F401
     checks_mixing,  # noqa: F401

@@ -11,11 +11,11 @@ import numpy as np
 
 from aggro.engine.rule import RULES
 from aggro.engine.user_steps import OWN_STEPS, OwnStep
+from aggro.learners.base.contract import Contract, Setting
+from aggro.learners.base.inside import check_params, constraints_of, least_value, model_of, starts_at_random
+from aggro.learners.base.params import Choice, Either, Flag, Number, StepChoice
+from aggro.learners.model.model import Model
 from aggro.learners.registry import Entry
-from aggro.learners.shared.contract import Contract, Setting
-from aggro.learners.shared.inside import check_params, constraints_of, least_value, model_of, starts_at_random
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.params import Choice, Either, Flag, Number, StepChoice
 
 IN_ORDER = {"max_iter": 1, "shuffle": False}  # the contract is about one pass over rows as they come
 FIT_ONLY = {"max_iter", "shuffle", "warm_start", "calibration"}  # not about what a row teaches

@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from aggro.engine.monitors import observer
+from aggro.engine.monitor.observer import observer
 from aggro.engine.passes import run
 from aggro.engine.rule import LIVE, SEEN, UPDATES
 from aggro.engine.steps import Step
 from aggro.engine.watched_passes import cycle, largest_first, worst
+from aggro.learners.base.entered import check_rows, entered, state_with_room
+from aggro.learners.base.inside import check_params, give_model
+from aggro.learners.base.learner import Learner
+from aggro.learners.base.params import Number
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import NO_ORDER, NO_WEIGHTS, size_of
 from aggro.learners.registry import OWN
-from aggro.learners.shared.entered import check_rows, entered, state_with_room
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.inside import check_params, give_model
-from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, size_of
-from aggro.learners.shared.params import Number
 from aggro.learners.uniclass.rule import Ball
 from aggro.theory.comparators import as_vector
 from aggro.theory.find_comparator import nearest_without_loss

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from aggro.learners.base.inside import check_params
+from aggro.learners.base.learner import Learner
 from aggro.learners.linear.estimators import PAClassifier, PARegressor
 from aggro.learners.multiplicative.estimators import Multiplicative
-from aggro.learners.shared.inside import check_params
-from aggro.learners.shared.learner import Learner
 from aggro.learners.uniclass.estimator import PAUniclass
 from aggro.theory.comparators import BETTER, as_vector, without_loss
 from aggro.theory.entropy import STATEMENT

@@ -12,16 +12,16 @@ import numpy as np
 
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.inside import rule_and_params
+from aggro.learners.base.scaled import mode_of
+from aggro.learners.base.tasks import Classifier
 from aggro.learners.linear.bank import Bank, Grid
 from aggro.learners.linear.base import Linear
 from aggro.learners.linear.forgetting import WEIGHTS_SCALE
+from aggro.learners.model.labels import Labels
 from aggro.learners.multiplicative import estimators as multiplicative
 from aggro.learners.multiplicative.rule import Simplexes
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.inside import rule_and_params
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.scaled import mode_of
-from aggro.learners.shared.tasks import Classifier
 from aggro.learners.uniclass.estimator import PAUniclass
 from aggro.learners.uniclass.rule import Ball, predicting
 from aggro.theory.entropy import on_signed_simplex, on_simplex, relative_entropy, simplex

@@ -10,9 +10,9 @@ import numpy as np
 
 from aggro.engine.rule import SEEN
 from aggro.engine.watched_passes import trace
-from aggro.learners.shared.entered import entered, learn_along
-from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.routes import EveryRow
+from aggro.learners.base.entered import entered, learn_along
+from aggro.learners.base.learner import Learner
+from aggro.learners.base.routes import EveryRow
 from aggro.theory.problems import Uniclass
 from aggro.theory.setting import Multiplicative, Setting, as_matrix, setting_of, vector
 

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import aggro
-from aggro.engine.monitors import observer
+from aggro.engine.monitor.observer import observer
 from aggro.engine.passes import run, score_rows
 from aggro.engine.steps import Step
 from aggro.learners.linear.bank import GRID, BankParams
 from aggro.learners.linear.grid import Problem, members_table
 from aggro.learners.linear.vector import LINE, LineParams
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.model import NO_ORDER
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import NO_ORDER
 
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 

@@ -12,7 +12,7 @@ from aggro.engine.jit.compile import quick
 from aggro.engine.jit.dicts import CAN_READ_DICTS, read_dict, take_back
 from aggro.engine.jit.pinned import content
 from aggro.engine.limits import LARGEST_VALUE
-from aggro.learners.shared.features import Reader, are_plain
+from aggro.learners.model.features import Reader, are_plain
 
 pytestmark = pytest.mark.skipif(not CAN_READ_DICTS, reason="with the JIT off dicts are read by Python")
 

@@ -13,8 +13,8 @@ import numba
 import numpy as np
 import pytest
 
-from aggro.engine.jit import disk_cache as keeping
 from aggro.engine.jit.compile import kernel
+from aggro.engine.jit.private import disk_cache as keeping
 from aggro.engine.rows import pointers_ascend
 
 KINDS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit.compile import exact_part, inline, kernel, part
-from aggro.engine.jit.partial import PieceLibrary
+from aggro.engine.jit.private.partial import PieceLibrary
 
 
 @part

@@ -17,7 +17,7 @@ BESIDE_US = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONP
 # Names that are no longer where they were.
 HIDING = """
 import runpy, sys
-from aggro.engine.jit import private_names as insides
+from aggro.engine.jit.private import names as insides
 
 for group in ("PARTIAL", "ADDRESSES"):
     getattr(insides, group).append("numba.core.codegen:LibraryOfAnotherName")
@@ -59,7 +59,7 @@ def test_without_numbas_insides_results_are_the_same(tmp_path):
 ALONE = """
 import sys
 import numpy as np
-from aggro.engine.jit import private_names as insides
+from aggro.engine.jit.private import names as insides
 insides.DISK_CACHE.append("numba.core.codegen:LibraryOfAnotherName")
 from aggro.engine.rows import pointers_ascend
 assert pointers_ascend(np.array([0, 2, 5]))
@@ -74,7 +74,7 @@ def test_code_that_cannot_be_kept_is_compiled_in_each_process(tmp_path):
 
 BROKEN = """
 import numpy as np
-from aggro.engine.jit import partial as pieces
+from aggro.engine.jit.private import partial as pieces
 
 def no_longer(self):
     raise AttributeError("'PieceLibrary' object has no attribute '_reload_init'")
@@ -93,6 +93,6 @@ def test_a_piece_that_cannot_be_left_half_compiled_goes_the_whole_way():
 
 @pytest.mark.parametrize("group", ["PARTIAL", "ADDRESSES", "DISK_CACHE"])
 def test_this_numba_is_built_as_expected(group):
-    from aggro.engine.jit.private_names import is_there
+    from aggro.engine.jit.private.names import is_there
 
     assert is_there(group)

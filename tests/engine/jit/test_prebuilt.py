@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from aggro.engine.jit import cache_folder, prebuilt
-from aggro.engine.jit import disk_cache as keeping
 from aggro.engine.jit.built import facts
 from aggro.engine.jit.compile import kernel
+from aggro.engine.jit.private import disk_cache as keeping
 from aggro.engine.rows import pointers_ascend
 
 SIGNATURE = (numba.typeof(np.array([0, 2, 5])),)

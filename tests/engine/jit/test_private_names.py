@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aggro.engine.jit import private_names
-from aggro.engine.jit.private_names import ADDRESSES, DISK_CACHE, MADE_LATE, PARTIAL
+from aggro.engine.jit.private import names as private_names
+from aggro.engine.jit.private.names import ADDRESSES, DISK_CACHE, MADE_LATE, PARTIAL
 
 FOLDER = Path(private_names.__file__).parent
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}

@@ -12,9 +12,9 @@ from aggro import ActiveLearner, KernelPAClassifier, streams
 from aggro.engine.gate import Gate
 from aggro.engine.passes import run
 from aggro.learners.active.gated_pass import AskedRows
-from aggro.learners.shared.entered import entered, learn_along
-from aggro.learners.shared.inside import give_model
-from aggro.learners.shared.routes import EveryRow, Stretch
+from aggro.learners.base.entered import entered, learn_along
+from aggro.learners.base.inside import give_model
+from aggro.learners.base.routes import EveryRow, Stretch
 from aggro.published import PAClassifier
 from aggro.testing.variants import assert_same_model
 

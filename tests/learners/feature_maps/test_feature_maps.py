@@ -25,9 +25,9 @@ from aggro import (
     ROMMAClassifier,
     SCWClassifier,
 )
-from aggro.engine.feature_maps.fourier import QUARTER
-from aggro.engine.feature_maps.parts import GAMMA, LANDMARKS, WARM
-from aggro.learners.shared.inside import model_of
+from aggro.engine.prepare.feature_maps.fourier import QUARTER
+from aggro.engine.prepare.feature_maps.parts import GAMMA, LANDMARKS, WARM
+from aggro.learners.base.inside import model_of
 
 ONE = {"C": 1.0, "average": False}
 SIZES = {"fourier": 24, "nystroem": 9}

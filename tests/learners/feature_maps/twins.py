@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from aggro.engine.feature_maps.nystroem import NEW_LANDMARK_RESIDUAL
-from aggro.engine.feature_maps.parts import MULTIPLES, WARM
+from aggro.engine.prepare.feature_maps.nystroem import NEW_LANDMARK_RESIDUAL
+from aggro.engine.prepare.feature_maps.parts import MULTIPLES, WARM
 
 WORD = 2**64
 

@@ -148,7 +148,7 @@ def test_rows_in_random_order_are_those_of_the_order(width, monkeypatch):
     """A block of rows is put in order before it is learned: by any blocks, the same bits as rows that came so."""
     rng = np.random.default_rng(0)
     X, y, weights = rng.standard_normal((200, 4)), rng.integers(0, 3, 200), rng.choice([0.0, 0.5, 2.0], 200)
-    monkeypatch.setattr("aggro.learners.shared.row_blocks.BLOCK_BYTES", 8 * 4 * width)
+    monkeypatch.setattr("aggro.learners.model.row_blocks.BLOCK_BYTES", 8 * 4 * width)
     shuffled = PAClassifier(shuffle=True, random_state=7, average=True).fit(X, y, sample_weight=weights)
     order = permutation(200, np.uint64(shuffled._model.seed))
     assert order.tolist() != list(range(200))

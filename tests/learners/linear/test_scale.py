@@ -9,9 +9,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import aggro
-from aggro.engine.prepared_rows import Alone, scale_many
-from aggro.engine.scaling import Scale, new_scaling
-from aggro.learners.shared.features import frozen
+from aggro.engine.prepare.scaling import Scale, new_scaling
+from aggro.engine.prepare.transformed import Alone, scale_many
+from aggro.learners.model.features import frozen
 from aggro.published import PAClassifier, PARegressor
 from aggro.theory import hinge_bound
 

@@ -16,8 +16,8 @@ from scipy.sparse import csr_matrix
 
 import aggro
 from aggro import ActiveLearner, PAUniclass, RecordLearner
+from aggro.learners.base.inside import task_of
 from aggro.learners.registry import LEARNERS
-from aggro.learners.shared.inside import task_of
 from aggro.published import PAClassifier, PARegressor
 
 PLANS, WORDS = ["basic", "pro", "team"], ["refund", "invoice", "thanks", "login", "error", "price", "upgrade", "cancel"]

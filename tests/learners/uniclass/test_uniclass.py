@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, random_array
 from sklearn.exceptions import NotFittedError
 
 from aggro import PAUniclass
-from aggro.learners.shared.radius import RADIUS_RATE
+from aggro.learners.maths.radius import RADIUS_RATE
 
 STEPS = ["pa", "pa1", "pa2"]
 

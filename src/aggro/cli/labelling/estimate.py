@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aggro.cli.labelling.journal import ANSWER, Event
 from aggro.cli.labelling.session import asker_of
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 from aggro.serve.answers import BACK, SETTLED_ANSWERS, Gain, Mistakes, mostly_missed, trivial_error, weighted
 from aggro.serve.answers import mistakes_in as mistakes_of
 

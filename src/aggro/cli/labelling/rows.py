@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aggro.cli.console import Mistake
 from aggro.cli.options import Reading
 from aggro.cli.reading import blaming_the_data, open_data, read_again, text_columns
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 if TYPE_CHECKING:
     from aggro.streams import Chunk, Position, Stream

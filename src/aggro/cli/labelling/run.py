@@ -17,7 +17,7 @@ from aggro.cli.learner_spec import make_learner, records_around, split_settings
 from aggro.cli.model_files import load_with_position, save_model
 from aggro.cli.options import Reading
 from aggro.cli.reading import Rows, blaming_the_data, one_line, open_data
-from aggro.learners.shared.inside import check_params, model_of, parameters_of
+from aggro.learners.base.inside import check_params, model_of, parameters_of
 
 if TYPE_CHECKING:
     from aggro.streams import Stream
@@ -208,7 +208,7 @@ class Run:
 def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> Any:
     """An active learner around any classifier, also one that has learned; or the one it is, asking as was said."""
     from aggro.learners.active.learner import ActiveLearner
-    from aggro.learners.shared.tasks import Classifier
+    from aggro.learners.base.tasks import Classifier
 
     if hasattr(learner, "columns_"):  # which has learned: what takes records stays around the one that asks
         inner = learner.estimator_

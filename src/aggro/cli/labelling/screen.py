@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from aggro.cli.console import console, shown, visible
 from aggro.cli.tables import Column, print_table
 from aggro.cli.tables import Row as TableRow
-from aggro.learners.shared.inside import innermost
+from aggro.learners.base.inside import innermost
 
 if TYPE_CHECKING:
     from aggro.cli.labelling.answers import Choices

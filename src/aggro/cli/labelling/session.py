@@ -25,7 +25,7 @@ from aggro.cli.labelling.journal import ANSWER, SKIP, Event, Journal, digest
 from aggro.cli.labelling.rows import Place, Row, Walk
 from aggro.cli.model_files import save_model
 from aggro.cli.reading import one_line
-from aggro.learners.shared.inside import model_of
+from aggro.learners.base.inside import model_of
 
 POSITION_NAME = "labelling"  # what a model file's position is called
 EVENTS_BETWEEN_COPIES = 5  # events between copies
@@ -205,7 +205,7 @@ class Session:
             self._keep()
 
     def _keep(self) -> None:
-        from aggro.learners.shared.model import size_of
+        from aggro.learners.model.model import size_of
 
         self.moments.append(Moment(copy.deepcopy(self.active), self.place, self.events))
         self.moments = [moment for moment in self.moments if moment.events % self._apart(moment) == 0]

@@ -25,7 +25,7 @@ def facts() -> dict[str, str]:
         return known | {"compiled code": "none: NUMBA_DISABLE_JIT is set"}
     if not ON_DISK:
         return known | {"compiled code": "made in each process: this Numba is not built as expected"}
-    from aggro.engine.jit.disk_cache import came, home
+    from aggro.engine.jit.private.disk_cache import came, home
 
     found, folder = came(), home()
     return known | {

@@ -34,14 +34,14 @@ from numba.core import types
 from numba.extending import register_jitable
 
 from aggro.engine.jit.announce import AT_EACH_START, announced
-from aggro.engine.jit.private_names import is_there, options_there
+from aggro.engine.jit.private.names import is_there, options_there
 
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
 SETTINGS = {"nogil": True, "error_model": "numpy", "fastmath": FASTMATH}
 # Pieces are called from compiled code alone: no wrappers for Python, and nothing is optimised twice.
 PIECE_SETTINGS: dict[str, Any] = dict(SETTINGS)
 if is_there("PARTIAL"):
-    from aggro.engine.jit.partial import PieceCompiler
+    from aggro.engine.jit.private.partial import PieceCompiler
 
     PIECE_SETTINGS |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PieceCompiler}
 INLINE = {**PIECE_SETTINGS, **options_there()}
@@ -49,7 +49,7 @@ INLINE = {**PIECE_SETTINGS, **options_there()}
 BY_ADDRESS = not numba.config.DISABLE_JIT and is_there("ADDRESSES")
 ON_DISK = not numba.config.DISABLE_JIT and is_there("DISK_CACHE")
 if ON_DISK:
-    from aggro.engine.jit.disk_cache import COMPILE_WAYS, KeptCode, take_turns, undisturbed
+    from aggro.engine.jit.private.disk_cache import COMPILE_WAYS, KeptCode, take_turns, undisturbed
 
     COMPILE_WAYS.extend((sorted(INLINE), BY_ADDRESS))
 else:

@@ -125,7 +125,7 @@ def lay_down(value, address):
 
 def native_size(kind: types.Type) -> int:
     """Bytes that a value of this type takes in Numba's layout."""
-    from numba.core.registry import cpu_target  # one of Numba's insides: see ``engine.jit.private_names``
+    from numba.core.registry import cpu_target  # one of Numba's insides: see ``engine.jit.private.names``
 
     context = cpu_target.target_context
     return int(context.get_abi_sizeof(context.get_value_type(kind)))

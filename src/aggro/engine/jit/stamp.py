@@ -25,7 +25,7 @@ NOT_COMPILED = {
     *("serve", "testing", "theory"),
     *("warm.py", "client.py", "prototype.py", "__main__.py"),
 }
-STAMP_FORMAT = 1  # of what is kept; a change of ``engine.jit.disk_cache`` alone is one of the package too
+STAMP_FORMAT = 1  # of what is kept; a change of ``engine.jit.private.disk_cache`` alone is one of the package too
 
 # Settings of Numba that do not reach the code. All others do, as far as is known here, also those that are yet to come.
 QUIET_SETTINGS = (

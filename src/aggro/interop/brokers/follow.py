@@ -13,8 +13,8 @@ from aggro.interop.brokers.follower import Follower
 from aggro.interop.brokers.intake import Counts, Options
 from aggro.interop.brokers.records import Decode
 from aggro.interop.brokers.source import Source, SourceError, Unreachable, without_password
+from aggro.learners.base.inside import task_of
 from aggro.learners.records import RecordLearner
-from aggro.learners.shared.inside import task_of
 from aggro.models import load_checkpoint
 from aggro.models.atomic import Held, check_place, holding
 

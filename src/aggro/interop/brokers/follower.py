@@ -16,8 +16,8 @@ from aggro.interop.brokers.intake import Counts, Intake, Options
 from aggro.interop.brokers.learning import REFUSALS
 from aggro.interop.brokers.records import Malformed, id_in, label_in, one_line, record_of, text_of
 from aggro.interop.brokers.source import Message, Source, Unreachable, patiently
-from aggro.learners.shared.inside import model_of
-from aggro.learners.shared.later import waiting_in
+from aggro.learners.base.inside import model_of
+from aggro.learners.base.later import waiting_in
 from aggro.models import save
 
 T = TypeVar("T")

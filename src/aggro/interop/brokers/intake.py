@@ -11,9 +11,9 @@ from aggro.interop.brokers.learning import REFUSALS, Row, learn, learned_togethe
 from aggro.interop.brokers.records import Decode, Malformed, label_in, record_of, text_of
 from aggro.interop.brokers.source import Message
 from aggro.interop.brokers.tables import table_of
+from aggro.learners.base.inside import model_of, task_of
 from aggro.learners.records.given import of_fractions
 from aggro.learners.registry import find
-from aggro.learners.shared.inside import model_of, task_of
 
 Labelled = tuple[Message, Row]
 

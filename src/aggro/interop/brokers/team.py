@@ -28,8 +28,8 @@ from aggro.interop.brokers.follower import KEPT_AS, POLL_SECONDS, Follower
 from aggro.interop.brokers.intake import Counts, Intake, Options
 from aggro.interop.brokers.kafka_topics import KafkaTopic
 from aggro.interop.brokers.source import Message, SourceError, Unreachable, patiently
-from aggro.learners.shared.combined import ROWS_OF_RECORDS, common_start, settle
-from aggro.learners.shared.inside import innermost, model_of
+from aggro.learners.base.combined import ROWS_OF_RECORDS, common_start, settle
+from aggro.learners.base.inside import innermost, model_of
 from aggro.mixing.mixture import check_is_one, merge, says_how
 from aggro.mixing.records import Unsettled
 from aggro.models import load_checkpoint, save

@@ -8,9 +8,9 @@ import numpy as np
 
 from aggro.engine.gate import ASKED, GATE_DELTA, GATE_MISTAKES, GATE_WEIGHT, LAST_QUERY, OPEN, PASSED, Gate
 from aggro.learners.active.replay import Kept
-from aggro.learners.shared.attributes import Settable
-from aggro.learners.shared.later import TakesLaterLabels, predict_for_later
-from aggro.learners.shared.one_row import Explanation
+from aggro.learners.base.attributes import Settable
+from aggro.learners.base.later import TakesLaterLabels, predict_for_later
+from aggro.learners.base.one_row import Explanation
 
 
 class Around(TakesLaterLabels, Settable):

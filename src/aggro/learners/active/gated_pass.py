@@ -15,13 +15,13 @@ from aggro.engine.jit.pinned import Pinned
 from aggro.engine.passes import layout_of, run, suited
 from aggro.engine.rule import LIVE, MISTAKES, SEEN
 from aggro.learners.active.replay import Kept, Row, row_at
-from aggro.learners.shared import inputs
-from aggro.learners.shared.columns import columns_of, no_more
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model
-from aggro.learners.shared.one_row import FIRST_TURN
-from aggro.learners.shared.routes import Stretch
+from aggro.learners.base import inputs
+from aggro.learners.base.columns import columns_of, no_more
+from aggro.learners.base.learner import Learner
+from aggro.learners.base.one_row import FIRST_TURN
+from aggro.learners.base.routes import Stretch
+from aggro.learners.model.labels import Labels
+from aggro.learners.model.model import NO_ORDER, NO_WEIGHTS, Model
 
 FIRST_SCORED, LARGEST_SCORED = 64, 65536  # rows that are scored at once, twice as many each time
 

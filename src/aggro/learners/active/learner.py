@@ -36,15 +36,15 @@ from aggro.learners.active.delegate import Around
 from aggro.learners.active.gated_pass import AskedRows, asks_about_first, decider
 from aggro.learners.active.questions import WaitingRoom, kept
 from aggro.learners.active.replay import Kept, row_at
-from aggro.learners.shared.drifts import tells
-from aggro.learners.shared.forks import turn_of
-from aggro.learners.shared.inputs import as_labels, as_weights
-from aggro.learners.shared.inside import parameters_of
-from aggro.learners.shared.learner import COMMON, SIDE_PARAMETERS
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.one_row import as_weight
-from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number, check_params
-from aggro.learners.shared.tasks import Classifier
+from aggro.learners.base.drifts import tells
+from aggro.learners.base.inputs import as_labels, as_weights
+from aggro.learners.base.inside import parameters_of
+from aggro.learners.base.learner import COMMON, SIDE_PARAMETERS
+from aggro.learners.base.one_row import as_weight
+from aggro.learners.base.params import Choice, Constraint, Either, Kind, Number, check_params
+from aggro.learners.base.tasks import Classifier
+from aggro.learners.model.forks import turn_of
+from aggro.learners.model.model import Model
 
 NONE = Kind(None, "None")
 SEED_RANGE = Number(0, 2**63 - 1, integer=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggro.learners.shared.later import kept as kept
+from aggro.learners.base.later import kept as kept
 
 
 class WaitingRoom:

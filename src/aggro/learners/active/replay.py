@@ -24,12 +24,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from aggro.engine.drift import LEAD_SIZE, SELECTED
+from aggro.engine.monitor.drift import LEAD_SIZE, SELECTED
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import MISTAKES, SEEN, UPDATES
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.model import Model
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import Model
 
 PASSES = 10
 GROWTH = 23, 20  # 1.15

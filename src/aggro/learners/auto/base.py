@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import RECENT_ROWS
+from aggro.engine.monitor.drift import RECENT_ROWS
 from aggro.engine.random import permutation
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN, Tally, copy_state
@@ -30,16 +30,16 @@ from aggro.learners.auto.counting import STRETCH, add_drift, add_rows, begins_st
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.auto.state import CHANGES, LEADER, N_ENTRIES, N_USED, VOTE, VoteModel, VoteParams, VoteState
 from aggro.learners.auto.vote import EVERY, hopeless, weights_of
-from aggro.learners.shared import inputs
-from aggro.learners.shared.features import Features
-from aggro.learners.shared.formula import Formula, NoFormula
-from aggro.learners.shared.inside import begin_pass, task_of
-from aggro.learners.shared.labels import NO_LABELS, Labels
-from aggro.learners.shared.learner import COMMON, Learner
-from aggro.learners.shared.model import NO_ORDER, NO_WEIGHTS, Model, View
-from aggro.learners.shared.one_row import Explanation
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind
-from aggro.learners.shared.row_blocks import taken
+from aggro.learners.base import inputs
+from aggro.learners.base.formula import Formula, NoFormula
+from aggro.learners.base.inside import begin_pass, task_of
+from aggro.learners.base.learner import COMMON, Learner
+from aggro.learners.base.one_row import Explanation
+from aggro.learners.base.params import Choice, Constraint, Either, Flag, Kind
+from aggro.learners.model.features import Features
+from aggro.learners.model.labels import NO_LABELS, Labels
+from aggro.learners.model.model import NO_ORDER, NO_WEIGHTS, Model, View
+from aggro.learners.model.row_blocks import taken
 
 REVIEW = 1024  # rows between two looks at how candidates stand
 REST_ROWS = 256  # rows of its own, by which a candidate that rests may show that it is better now

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.drift import RECENT_ROWS
+from aggro.engine.monitor.drift import RECENT_ROWS
 from aggro.engine.rows import CSR
 from aggro.engine.rule import SEEN
 from aggro.learners.auto.counting import NOTHING_COUNTED, Counted, counted, held_out_errors
 from aggro.learners.auto.hinges import Hinges
 from aggro.learners.auto.slopes import LESS, WIDEST, Slopes, weights_by_slope
+from aggro.learners.base.drifts import recent_sums
+from aggro.learners.base.inside import model_of, parameters_of
+from aggro.learners.base.one_row import Explanation
 from aggro.learners.registry import find
-from aggro.learners.shared.drifts import recent_sums
-from aggro.learners.shared.inside import model_of, parameters_of
-from aggro.learners.shared.one_row import Explanation
 
 VOTES, RESTS, STANDS_ASIDE = range(3)  # how a candidate stands
 BENT = ("PAClassifier", "PARegressor")  # that have a twin with hinges

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.calibration import SIDE
-from aggro.engine.drift import CHANGES_KEPT, N_CHANGES
 from aggro.engine.limits import HUGE
+from aggro.engine.monitor.calibration import SIDE
+from aggro.engine.monitor.drift import CHANGES_KEPT, N_CHANGES
 from aggro.engine.rule import HISTORY_MARKS, LIVE, MISTAKES, SEEN, UPDATES, Tally
 
 STRETCH = 128  # rows; a stretch ends where their number is a multiple of it, or a power of two
@@ -71,7 +71,7 @@ def add_drift(tally: Tally) -> None:
 
 
 def held_out_errors(tally: Tally, rows: int) -> float:
-    """How many of these rows were predicted wrongly as ``fit`` held them out to calibrate: see ``shared.held_out``.
+    """How many of these rows were predicted wrongly as ``fit`` held them out to calibrate: see ``base.held_out``.
 
     A row is right if the lead of its own class is positive. Leads are counted in bins, of two classes those of the
     second.

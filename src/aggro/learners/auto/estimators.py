@@ -14,21 +14,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from aggro.engine.drift import RECENT_ROWS
 from aggro.engine.limits import TINY_SCALE
+from aggro.engine.monitor.drift import RECENT_ROWS
 from aggro.engine.rule import Tally
 from aggro.learners.auto.base import AUTO_CONSTRAINTS, Auto, named
 from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.counting import add_classes
 from aggro.learners.auto.vote import log_shares, shares_of, smoothed
+from aggro.learners.base.contract import Contract, Setting
+from aggro.learners.base.learner import COMMON, Learner
+from aggro.learners.base.one_row import Explanation
+from aggro.learners.base.params import Constraint, Flag
+from aggro.learners.base.tasks import CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.model.labels import Labels
+from aggro.learners.model.model import Model
 from aggro.learners.registry import find
-from aggro.learners.shared.contract import Contract, Setting
-from aggro.learners.shared.labels import Labels
-from aggro.learners.shared.learner import COMMON, Learner
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.one_row import Explanation
-from aggro.learners.shared.params import Constraint, Flag
-from aggro.learners.shared.tasks import CLASS_WEIGHT, Classifier, Regressor
 
 BUDGET = 10_000  # support vectors of the kernel candidates: as many as several passes of ``fit`` keep by themselves
 ONE_EXPLAINS = "one candidate explains its own score, which is not that of the vote"

@@ -6,8 +6,8 @@ from typing import Any
 
 from aggro.learners.auto.candidates import Candidate
 from aggro.learners.auto.state import VoteModel, VoteState
-from aggro.learners.shared.features import Features
-from aggro.learners.shared.labels import Labels
+from aggro.learners.model.features import Features
+from aggro.learners.model.labels import Labels
 
 
 def fresh_candidates(learner: Any, seed: int) -> list[Candidate]:

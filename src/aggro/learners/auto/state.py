@@ -10,7 +10,7 @@ import numpy as np
 from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole
 from aggro.engine.rule import Rule, Tally, copy_state, grown_tally, new_tally
 from aggro.learners.auto.candidates import STANDS_ASIDE, Candidate
-from aggro.learners.shared.model import Model
+from aggro.learners.model.model import Model
 
 N_USED, N_ENTRIES, LEADER, CHANGES = range(4)  # of the facts
 

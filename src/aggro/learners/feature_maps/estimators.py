@@ -1,7 +1,7 @@
 """Kernel classifiers by features: Fourier and Nyström online gradient descent.
 
-With features z(x) whose products are near to those of the kernel (``engine.feature_maps``), a row with a hinge loss
-takes a step of fixed size down its slope,
+With features z(x) whose products are near to those of the kernel (``engine.prepare.feature_maps``), a row with a
+hinge loss takes a step of fixed size down its slope,
 
     f(x) = w·z(x)        w ← w + η y z(x)   where   y f(x) < 1
 
@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.mapped import MAP_PARAMETERS
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Numbers
+from aggro.learners.base.scaled import SCALE_PARAMETER
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT
 from aggro.learners.linear.base import AVERAGE
 from aggro.learners.linear.classes import LinearClassifier
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.mapped import MAP_PARAMETERS
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Numbers
-from aggro.learners.shared.scaled import SCALE_PARAMETER
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
 
 class GradientDescent(LinearClassifier):

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import LIVE, SEEN, Rule
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.prepared_weights import PreparedWeights
+from aggro.learners.base.scaled import mode_of
+from aggro.learners.base.tasks import Classifier
+from aggro.learners.base.weights import ClassWeights
 from aggro.learners.first_order.corrections import ROMMA, ROWS_SINCE, SUM, WEIGHT_NORM, WEIGHT_SCALE
 from aggro.learners.first_order.planes import MAPPED_PLANE, PLANE, SCALED_PLANE, PlaneParams
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.model import View
-from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import mode_of
-from aggro.learners.shared.tasks import Classifier
-from aggro.learners.shared.weights import ClassWeights
+from aggro.learners.model.model import View
 
 
 class FirstOrder(PreparedWeights, ClassWeights, Classifier):

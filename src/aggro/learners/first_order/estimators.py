@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.learner import COMMON, NONE
+from aggro.learners.base.mapped import MAP_PARAMETERS
+from aggro.learners.base.params import Constraint, Either, Flag, Number
+from aggro.learners.base.scaled import SCALE_PARAMETER
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT
 from aggro.learners.first_order.base import FirstOrder
 from aggro.learners.first_order.corrections import ALMA, PERCEPTRON, ROMMA
 from aggro.learners.first_order.planes import PlaneParams
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.mapped import MAP_PARAMETERS
-from aggro.learners.shared.params import Constraint, Either, Flag, Number
-from aggro.learners.shared.scaled import SCALE_PARAMETER
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
 LARGEST_FLOAT = np.finfo(np.float64).max
 ALL_THREE: dict[str, Constraint] = {

@@ -13,6 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import Rule
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.formula import Formula, KernelValues, Linear, Sigmoids, Stage, columns_kept, standardised_by
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.params import Choice, Constraint, Flag, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 from aggro.learners.first_order.hidden_layer import (
     HIDDEN,
     HIDDEN_UNITS,
@@ -24,13 +29,8 @@ from aggro.learners.first_order.hidden_layer import (
     HiddenParams,
     code_addresses,
 )
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.dense_row import standardised
-from aggro.learners.shared.formula import Formula, KernelValues, Linear, Sigmoids, Stage, columns_kept, standardised_by
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Flag, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.maths.dense_row import standardised
+from aggro.learners.model.model import Model, View
 
 ACTIVATIONS = {"sigmoid": SIGMOID_UNITS, "rbf": RBF_UNITS}
 CHEAP_PRODUCTS = 2**18  # multiplications, in less time than a copy takes

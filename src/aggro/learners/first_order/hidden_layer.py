@@ -37,8 +37,8 @@ from aggro.engine.jit.lanes import LANES, load, madd, spread, store
 from aggro.engine.limits import FAR_VALUE
 from aggro.engine.random import bits, uniform
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
-from aggro.learners.shared.dense_row import CUT, MOMENTS, count_row, standardise, write_down
-from aggro.learners.shared.margins import is_mistaken, runner_up
+from aggro.learners.maths.dense_row import CUT, MOMENTS, count_row, standardise, write_down
+from aggro.learners.maths.margins import is_mistaken, runner_up
 
 HIDDEN_UNITS, INPUTS_MET, MEASURED_ROWS = (np.uint64(k) for k in range(3))
 SIGMOID_UNITS, RBF_UNITS = 0, 1

@@ -8,7 +8,7 @@ classes on its scores are w·x/‖w‖, which can be compared.
 A correction scales w, which would cost the width. So w = a·v, with a number a for each column: a row costs its
 non-zeros. When a is below 10⁻⁴ or above 10⁶⁰, v takes it over.
 
-The mean of the iterates w_t = a_t v_t is lazy (see ``learners.shared.average``): with A_t = a_1 + … + a_t and the moves
+The mean of the iterates w_t = a_t v_t is lazy (see ``learners.maths.average``): with A_t = a_1 + … + a_t and the moves
 Δ_t of v,
 
     Σ_t w_t = A_T v_T + S_T,   S_T = −Σ_t A_{t−1} Δ_t.
@@ -29,12 +29,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
+from aggro.engine.prepare.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.rows import cut, entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally, seen, zeros
+from aggro.learners.base.mapped import mapped
+from aggro.learners.base.scaled import scaled
 from aggro.learners.first_order.corrections import (
     ALMA,
     LARGEST_ENTRY,
@@ -50,9 +52,7 @@ from aggro.learners.first_order.corrections import (
     is_corrected,
     squared_length,
 )
-from aggro.learners.shared.mapped import mapped
-from aggro.learners.shared.margins import is_mistaken, runner_up
-from aggro.learners.shared.scaled import scaled
+from aggro.learners.maths.margins import is_mistaken, runner_up
 
 u8 = np.uint64
 LEAST_SCALE, MOST_SCALE = 1e-4, 1e60  # of a
@@ -91,8 +91,8 @@ class PlaneParams(NamedTuple):
     aggressive: int
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
-    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
+    scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
 
     @property
     def to_number(self) -> bool:

@@ -1,6 +1,6 @@
 """What kernel learners share: rows in blocks, and the support set as users see it.
 
-A hook of ``learners.shared.learner`` that is answered otherwise here says why in its first line.
+A hook of ``learners.base.learner`` that is answered otherwise here says why in its first line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from aggro.engine.limits import HUGE
 from aggro.engine.passes import run, score_rows
 from aggro.engine.rows import CSR
 from aggro.engine.rule import RULES, copy_state, seen
+from aggro.learners.base import inputs
+from aggro.learners.base.formula import Formula
+from aggro.learners.base.one_row import Asked, finite
+from aggro.learners.base.progress import Watch
 from aggro.learners.kernel.formula import support_formula
 from aggro.learners.kernel.mean import predicts_mean, weight_of_rows
 from aggro.learners.kernel.members import FIRST_TRIAL, GAMMA_ROWS, all_members, only
@@ -42,13 +46,9 @@ from aggro.learners.kernel.support_set import (
     support_rows,
 )
 from aggro.learners.kernel.user_kernel import called, called_scores, learn_called
-from aggro.learners.shared import inputs
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.formula import Formula
-from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.one_row import Asked, finite
-from aggro.learners.shared.progress import Watch
-from aggro.learners.shared.row_blocks import as_matrix, entries_of, taken
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import NO_ORDER, Model, View
+from aggro.learners.model.row_blocks import as_matrix, entries_of, taken
 
 SCORED_ROWS = 256
 MEMORY = 2**20  # numbers that the sums of a block, or a block of a user's kernel, may take

@@ -34,8 +34,8 @@ from aggro.learners.kernel.members import settle_gamma, settles_gamma
 from aggro.learners.kernel.merge import move_row, products_with
 from aggro.learners.kernel.scores import insert, kernel_of, packs_of, sum_of
 from aggro.learners.kernel.support_set import COUNT, PACK, ROW_NORM, SELF_KERNEL, pack_and_lane
-from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.radius import RADIUS_VALUE, learn_radius
+from aggro.learners.maths.average import lag_share
+from aggro.learners.maths.radius import RADIUS_VALUE, learn_radius
 
 CC, CU, MEAN_NORM, STALE = range(4)  # ‖c‖², ⟨c, u⟩, ‖u‖², and how often ‖c‖² was changed by a budget
 # In ``of_centre`` of the work space: a row's distances from the last centre and from their mean, and ⟨u, φ(x)⟩.

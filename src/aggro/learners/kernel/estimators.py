@@ -23,14 +23,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.one_row import Asked
+from aggro.learners.base.params import POSITIVE, Constraint, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 from aggro.learners.kernel.base import KernelLearner
 from aggro.learners.kernel.settings import PREDICTION_PARAMETERS
 from aggro.learners.kernel.support_set import CLASSES_TASK, NUMBER_TASK
 from aggro.learners.kernel.target import unit_and_mean
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.one_row import Asked
-from aggro.learners.shared.params import POSITIVE, Constraint, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
 
 
 class KernelClassifier(KernelLearner, Classifier):

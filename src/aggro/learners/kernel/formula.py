@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from aggro.engine.rule import seen
-from aggro.learners.kernel.centre import CC, CU, MEAN_NORM
-from aggro.learners.kernel.support_set import OUTLIER_TASK, Support, scaling_of, support_rows
-from aggro.learners.kernel.target import unit_and_mean
-from aggro.learners.shared.formula import (
+from aggro.learners.base.formula import (
     Formula,
     KernelDistance,
     KernelValues,
@@ -19,8 +16,11 @@ from aggro.learners.shared.formula import (
     as_target,
     scaled_by,
 )
-from aggro.learners.shared.model import View
-from aggro.learners.shared.radius import RADIUS_VALUE
+from aggro.learners.kernel.centre import CC, CU, MEAN_NORM
+from aggro.learners.kernel.support_set import OUTLIER_TASK, Support, scaling_of, support_rows
+from aggro.learners.kernel.target import unit_and_mean
+from aggro.learners.maths.radius import RADIUS_VALUE
+from aggro.learners.model.model import View
 
 LARGEST_MATRIX = 2**28  # numbers in the matrix of support vectors
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Number
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import FEW_VECTORS, ON_BUDGET, BudgetedLearner
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Number
 
 
 class BPASClassifier(BudgetedLearner):

@@ -14,10 +14,10 @@ import numpy as np
 
 from aggro.engine.frames import column_names
 from aggro.engine.kernel_functions import Kernel, kernel_matrix
+from aggro.learners.base import inputs
 from aggro.learners.kernel.estimators import KernelPAClassifier
-from aggro.learners.shared import inputs
-from aggro.learners.shared.model import NO_ORDER
-from aggro.learners.shared.row_blocks import as_matrix, taken
+from aggro.learners.model.model import NO_ORDER
+from aggro.learners.model.row_blocks import as_matrix, taken
 
 GRID_FIELDS = [
     ("gamma", np.float64),

@@ -1,6 +1,6 @@
 """Which mean of the iterates predicts, and when the last of them does.
 
-``average=True`` is the plain mean of all iterates (``learners.shared.average``). ``average="auto"`` weighs iterate t by
+``average=True`` is the plain mean of all iterates (``learners.maths.average``). ``average="auto"`` weighs iterate t by
 t, so that the first ones, which know little, hardly count. With Δ_t the move at row t and A(T) = 1 + … + T,
 
     Σ_t t·w_t = A(T) w_T − u_T,   u_T = Σ_t A(t − 1)Δ_t,   hence   w̄_T = w_T − u_T/A(T),

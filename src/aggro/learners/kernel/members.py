@@ -49,8 +49,8 @@ from aggro.learners.kernel.support_set import (
     problems_of,
     sparse_product,
 )
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.margins import runner_up
+from aggro.learners.maths.margins import runner_up
+from aggro.learners.model.features import frozen
 
 u8 = np.uint64
 MUCH = 0.5 * HUGE  # mistakes, less than those of members that have left

@@ -23,7 +23,7 @@ from aggro.learners.kernel.mean import weight_of_rows
 from aggro.learners.kernel.merge import move_row
 from aggro.learners.kernel.scores import insert
 from aggro.learners.kernel.support_set import COUNT, NUMBER_TASK, PACK, VECTORS_HELD, Support
-from aggro.learners.shared.minibatch import ask, posed_in, posed_room, solve, wanted
+from aggro.learners.maths.minibatch import ask, posed_in, posed_room, solve, wanted
 
 u8 = np.uint64
 

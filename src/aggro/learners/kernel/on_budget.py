@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT
 from aggro.learners.kernel.estimators import KernelClassifier
 from aggro.learners.kernel.rule import KernelParams
 from aggro.learners.kernel.settings import KERNEL_NAMES, MOST_PROJECTED, PREDICTION_PARAMETERS
 from aggro.learners.kernel.support_set import Support, enlarged
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT
 
 NOT_PARAMETERS = ("C", "step", "batch_size", "window", "budget_policy")
 ON_BUDGET: dict[str, Constraint] = {

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.params import Choice, Constraint, Flag, Number
 from aggro.learners.kernel.methods import Method
 from aggro.learners.kernel.on_budget import FEW_VECTORS, ON_BUDGET, ONE_GAMMA, BudgetedLearner
 from aggro.learners.kernel.settings import KERNEL_NAMES, kernel_among
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import Choice, Constraint, Flag, Number
 
 INNER = ("linear", "poly", "rbf", "cosine", "precomputed")
 

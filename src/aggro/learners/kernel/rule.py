@@ -43,7 +43,7 @@ from aggro.learners.kernel.support_set import (
     shapes,
 )
 from aggro.learners.kernel.target import deviation, standard_target
-from aggro.learners.shared.margins import loss_of_number, loss_of_one_vs_rest, loss_of_outlier, loss_of_two_classes
+from aggro.learners.maths.margins import loss_of_number, loss_of_one_vs_rest, loss_of_outlier, loss_of_two_classes
 
 u8 = np.uint64
 
@@ -63,7 +63,7 @@ class KernelParams(NamedTuple):
     gamma: float  # 0.0 where it is in the state
     members: np.ndarray  # (2, members): see ``learners.kernel.members``
     counts: int  # whether rows are new, and tell which member is best
-    scale: int  # how rows are scaled: see ``engine.scaling``
+    scale: int  # how rows are scaled: see ``engine.prepare.scaling``
     coef0: float
     degree: int
     keeps: int  # whether rows themselves are held; not with a given matrix

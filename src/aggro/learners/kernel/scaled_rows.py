@@ -1,4 +1,4 @@
-"""Rows of kernel learners, scaled as they stream by: ``engine.scaling`` before anything else reads them.
+"""Rows of kernel learners, scaled as they stream by: ``engine.prepare.scaling`` before anything else reads them.
 
 A block of rows is scaled in order before it is learned, and support vectors stay as they were when they were learned.
 What is counted depends on the rows alone, so it does not matter how a stream is chunked.
@@ -13,11 +13,11 @@ import numpy as np
 from aggro.engine.jit.compile import kernel
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.passes import run
-from aggro.engine.prepared_rows import Alone, most_entries, scale_many, scale_rows
+from aggro.engine.prepare.transformed import Alone, most_entries, scale_many, scale_rows
 from aggro.engine.rows import CSR
 from aggro.learners.kernel.support_set import Support, scaling_of
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.row_blocks import entries_of
+from aggro.learners.model.features import frozen
+from aggro.learners.model.row_blocks import entries_of
 
 ONE_ROW_START, ONE_ROW_STOP = np.int64(0), np.int64(1)
 

@@ -11,6 +11,11 @@ from aggro.engine.jit.compile import BY_ADDRESS
 from aggro.engine.kernel_functions import Kernel
 from aggro.engine.rule import Rule, seen
 from aggro.engine.steps import Step
+from aggro.learners.base.contract import LEARNS_FROM_ALL, NO_C, Contract
+from aggro.learners.base.learner import COMMON, NONE
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Flag, Kind, Number, Numbers
+from aggro.learners.base.scaled import SCALE_PARAMETER, is_of, mode_of
+from aggro.learners.base.waiting_rows import WaitingRows
 from aggro.learners.kernel.budget import Policy
 from aggro.learners.kernel.members import GAMMA_FACTORS, MOST_MEMBERS, members_table
 from aggro.learners.kernel.methods import Method, method_code
@@ -26,12 +31,7 @@ from aggro.learners.kernel.support_set import (
     WEIGHTED,
     Support,
 )
-from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract
-from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Kind, Number, Numbers
-from aggro.learners.shared.scaled import SCALE_PARAMETER, is_of, mode_of
-from aggro.learners.shared.waiting_rows import WaitingRows
+from aggro.learners.model.model import Model
 
 MOST_PROJECTED = 2**14
 MAX_BATCH = 1024  # a group of B rows costs B³

@@ -21,11 +21,11 @@ from scipy.sparse import csr_matrix
 
 from aggro.engine.fields import LARGEST_COUNT, Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, python_too
-from aggro.engine.prepared_rows import Alone
+from aggro.engine.prepare.scaling import LARGEST_SCALED, Scale, Scaling, fits_list, most_rows
+from aggro.engine.prepare.transformed import Alone
 from aggro.engine.rule import LIVE, Tally, grown, grown_tally, new_tally, seen
-from aggro.engine.scaling import LARGEST_SCALED, Scale, Scaling, fits_list, most_rows
-from aggro.learners.shared.features import MAX_FEATURES
-from aggro.learners.shared.radius import Radius
+from aggro.learners.maths.radius import Radius
+from aggro.learners.model.features import MAX_FEATURES
 
 PACK = 32
 SPARSE_FROM = 4096  # features; wider rows are kept sparse
@@ -121,7 +121,7 @@ def rows_scaled(state: Support) -> float:
 
 
 class Support(NamedTuple):
-    """Rows and coefficients; ``late`` is the lag of the average (``learners.shared.average``), or has size 0."""
+    """Rows and coefficients; ``late`` is the lag of the average (``learners.maths.average``), or has size 0."""
 
     tally: Tally
     coef: Annotated[np.ndarray, Numbers()]  # (packs, columns, 32)
@@ -155,7 +155,7 @@ class Support(NamedTuple):
     asked: Annotated[np.ndarray, Numbers(), are_answers]  # (batch, 2), or (0, 2): targets and weights
     # (4,), or (0,): see ``learners.kernel.centre``
     centre: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(), Numbers(0.0))]
-    radius: Radius  # (4,), or (0,): see ``learners.shared.radius``
+    radius: Radius  # (4,), or (0,): see ``learners.maths.radius``
     mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean of the centres
     # (members,) each, and (1,), or (0,): of several γ losses, mistakes, how far from the best, and which one predicts
     losses: Annotated[np.ndarray, Numbers(0.0)] = np.zeros(0)
@@ -166,7 +166,7 @@ class Support(NamedTuple):
     recent: Annotated[np.ndarray, Each(Numbers(), Numbers(0.0))] = np.zeros(0)
     # (3,), or (0,): see ``learners.kernel.target``
     answers: Annotated[np.ndarray, Each(Numbers(0.0), Numbers(), Numbers(0.0))] = np.zeros(0)
-    # Of scaled rows, or empty: see ``engine.scaling``, and ``scaling_of``
+    # Of scaled rows, or empty: see ``engine.prepare.scaling``, and ``scaling_of``
     facts: Annotated[
         np.ndarray,
         Each(Whole(1, max(Scale)), Whole(0, LARGEST_COUNT), Whole(0, lambda state: state.listed.shape[0]), Whole(0, 1)),
@@ -187,7 +187,7 @@ class Support(NamedTuple):
 
 
 def scaling_of(state: Support) -> Scaling:
-    """What scales rows, as ``engine.scaling`` reads it."""
+    """What scales rows, as ``engine.prepare.scaling`` reads it."""
     return Scaling(state.facts, state.moments, state.listed, state.places, state.answers)
 
 

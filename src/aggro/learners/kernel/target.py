@@ -1,4 +1,4 @@
-"""Numbers to predict, in units of their own deviation: ``engine.scaled_targets``, for the targets of a support set.
+"""Numbers to predict, in units of their own deviation: ``engine.prepare.targets``, for the targets of a support set.
 
 Nothing is done where ``answers`` of the state has size 0.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from aggro.engine.jit.compile import exact, exact_part
-from aggro.engine.scaled_targets import centres_targets, count_among, unit_among
-from aggro.engine.scaling import COLUMN_MEAN, SCALE_MODE
-from aggro.learners.shared.scaled import unit_of
+from aggro.engine.prepare.scaling import COLUMN_MEAN, SCALE_MODE
+from aggro.engine.prepare.targets import centres_targets, count_among, unit_among
+from aggro.learners.base.scaled import unit_of
 
 
 @exact

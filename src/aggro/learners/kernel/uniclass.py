@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.one_row import Asked
+from aggro.learners.base.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.base.scaled import mode_of
 from aggro.learners.kernel.base import KernelLearner
 from aggro.learners.kernel.settings import KERNEL_PARAMETERS, kernel_among
 from aggro.learners.kernel.support_set import OUTLIER_TASK
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.one_row import Asked
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
-from aggro.learners.shared.scaled import mode_of
 
 ABSENT_PARAMETERS = ("fit_intercept", "batch_size", "window")
 DETECTOR_KERNELS = ("linear", "poly", "rbf", "cosine")

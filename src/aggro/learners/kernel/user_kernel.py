@@ -14,8 +14,8 @@ import numpy as np
 from aggro.engine.passes import score_rows
 from aggro.engine.rows import CSR, first_bad
 from aggro.learners.kernel.support_set import COUNT, HEAP, PACK, ROW_NORM, ROW_WIDTH, Support, support_rows
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.row_blocks import as_matrix
+from aggro.learners.model.features import frozen
+from aggro.learners.model.row_blocks import as_matrix
 
 
 def called(kernel: Callable[[Any, Any], Any], X: Any, Z: Any) -> np.ndarray:

@@ -23,11 +23,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers, Whole
 from aggro.engine.jit.compile import inline, part
 from aggro.engine.jit.lanes import LANES, all_below, any_set, load, madd, not_positive, size, spread, store
 from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST_ROW_NORM, TINY_SCALE
+from aggro.engine.prepare.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.rows import (
     adds,
     adds_beside,
@@ -69,7 +69,7 @@ from aggro.learners.linear.grid import (
     suffer_more,
     tau,
 )
-from aggro.learners.shared.margins import (
+from aggro.learners.maths.margins import (
     loss_of_joint,
     loss_of_number,
     loss_of_one_vs_rest,
@@ -123,8 +123,8 @@ class BankParams(NamedTuple):
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
     judged: float  # what a row leaves of the judgements before it
     squared: int  # whether the steps minimise the square of a number's loss, by which numbers are judged then
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
-    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
+    scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
 
     @property
     def to_number(self) -> bool:

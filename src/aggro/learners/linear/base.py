@@ -10,6 +10,13 @@ import numpy as np
 from aggro.engine.rule import MISTAKES, SEEN, Rule, eights
 from aggro.engine.steps import PASSIVE_AGGRESSIVE, Step
 from aggro.engine.user_steps import OwnStep, code_of, name_of, step_of
+from aggro.learners.base.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
+from aggro.learners.base.learner import NONE
+from aggro.learners.base.mapped import MAP_PARAMETERS
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
+from aggro.learners.base.prepared_weights import PreparedWeights
+from aggro.learners.base.scaled import SCALE_PARAMETER, mode_of, scales_features
+from aggro.learners.base.waiting_rows import WaitingRows
 from aggro.learners.linear.bank import Bank, BankParams, Grid
 from aggro.learners.linear.forgetting import (
     CHOSEN_MEAN,
@@ -27,14 +34,7 @@ from aggro.learners.linear.forgetting import (
 from aggro.learners.linear.grid import Problem, is_squared, members_table
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINE_STATES, mapped_rule, plain_rule, scaled_rule
 from aggro.learners.linear.vector import LINE, LineParams
-from aggro.learners.shared.contract import LEARNS_FROM_ALL, NO_C, Contract, Setting
-from aggro.learners.shared.learner import NONE
-from aggro.learners.shared.mapped import MAP_PARAMETERS
-from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, FlagOr, Number, Numbers, StepChoice
-from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import SCALE_PARAMETER, mode_of, scales_features
-from aggro.learners.shared.waiting_rows import WaitingRows
+from aggro.learners.model.model import Model, View
 
 if TYPE_CHECKING:  # mini-batches and their solver are imported by who learns in groups
     from aggro.learners.linear.minibatch import GroupParams, Groups

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aggro.engine.rule import Rule, grown_into, grown_tally
+from aggro.learners.base.tasks import Classifier
+from aggro.learners.base.weights import ClassWeights
 from aggro.learners.linear.bank import BANK, GRID, BankParams
 from aggro.learners.linear.base import Linear, group_rule
 from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.scaled import BANKS, GRIDS, LINE_STATES, plain_rule
 from aggro.learners.linear.vector import LINE, LineParams
-from aggro.learners.shared.labels import NO_LABELS, plain_labels
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.tasks import Classifier
-from aggro.learners.shared.weights import ClassWeights
+from aggro.learners.model.labels import NO_LABELS, plain_labels
+from aggro.learners.model.model import Model
 
 if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams

@@ -24,16 +24,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from aggro.engine.rule import Rule
 from aggro.engine.user_steps import OwnStep
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Regressor
+from aggro.learners.base.weights import NumberWeights
 from aggro.learners.linear.bank import GRID, BankParams
 from aggro.learners.linear.base import AVERAGE, LINEAR_PARAMETERS, Linear, group_rule
 from aggro.learners.linear.classes import LinearClassifier
 from aggro.learners.linear.given_weights import GivenWeights
 from aggro.learners.linear.grid import Problem
 from aggro.learners.linear.vector import LINE, LineParams
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Regressor
-from aggro.learners.shared.weights import NumberWeights
 
 if TYPE_CHECKING:
     from aggro.learners.linear.minibatch import GroupParams

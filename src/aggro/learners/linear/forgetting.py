@@ -15,7 +15,7 @@ weights ρ^(T−t), so that an iterate h rows old counts half. If Δ_t is the mo
     (w_T − u_T)/(1 − ρ^T)   with the lag   u_T = Σ_t ρ^(T−t+1) Δ_t = ρ (u_{T−1} + Δ_T)
 
 and u is kept as σ v in the same way. Where h grows without end this becomes the plain mean of all iterates
-(``learners.shared.average``).
+(``learners.maths.average``).
 
 Which iterate predicts may be found out on the way (``learners.linear.grid``): the last one, the mean of all weighted
 by their number, and with ``half_life="auto"`` the sliding means of ``HALF_LIVES`` beside them. Lag 0 is then that of
@@ -32,7 +32,7 @@ import numpy as np
 from aggro.engine.fields import Each, Numbers
 from aggro.engine.jit.compile import exact_part, inline, python_too
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.average import lag_share, late_share, late_terms
+from aggro.learners.maths.average import lag_share, late_share, late_terms
 
 # What ``average`` of the settings may be: the last iterate predicts, or the mean of all; or whichever does best of the
 # last and the mean weighted by t, or of these and the sliding means.

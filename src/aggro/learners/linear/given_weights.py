@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from aggro.engine.prepare.scaling import SCALE_MODE, SCALED_ROWS, STANDARD_MODE, Scale
 from aggro.engine.rule import copy_state
-from aggro.engine.scaling import SCALE_MODE, SCALED_ROWS, STANDARD_MODE, Scale
+from aggro.learners.base.inside import parameters_of
+from aggro.learners.base.probabilities import raised
+from aggro.learners.base.scaled import divisors, unit_of
+from aggro.learners.base.weights import Weights
 from aggro.learners.linear.forgetting import MEAN_SCALE, SLIDING_REST, WEIGHTS_SCALE
 from aggro.learners.linear.scaled import LINE_STATES
-from aggro.learners.shared.inside import parameters_of
-from aggro.learners.shared.model import Model
-from aggro.learners.shared.probabilities import raised
-from aggro.learners.shared.scaled import divisors, unit_of
-from aggro.learners.shared.weights import Weights
+from aggro.learners.model.model import Model
 
 LARGEST_WEIGHT = 1e200
 

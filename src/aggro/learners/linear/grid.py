@@ -59,7 +59,7 @@ from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE
 from aggro.engine.steps import Step, step_size
 from aggro.engine.user_steps import OwnStep
-from aggro.learners.shared.features import frozen
+from aggro.learners.model.features import frozen
 
 u8 = np.uint64
 CAP_ROW, RIDGE_ROW, FLOOR_ROW, EDGE_ROW, SHARE_ROW = (u8(row) for row in range(5))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from aggro.learners.base.mapped import mapped
 from aggro.learners.linear.bank import BANK, GRID
 from aggro.learners.linear.vector import LINE
-from aggro.learners.shared.mapped import mapped
 
 MAPPED_LINE, MAPPED_GRID, MAPPED_BANK = (mapped(rule, __name__) for rule in (LINE, GRID, BANK))
 MappedLine, MappedGrid, MappedBank = MAPPED_LINE.state, MAPPED_GRID.state, MAPPED_BANK.state

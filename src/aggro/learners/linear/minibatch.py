@@ -37,7 +37,7 @@ from aggro.engine.rule import LIVE, RULES, SEEN, Rule, Tally, eights, grown, gro
 from aggro.learners.linear.forgetting import WEIGHTS_SCALE, Scale, mean_terms, new_scale
 from aggro.learners.linear.grid import JOINT, NUMBER_PROBLEM, ONE_VS_REST
 from aggro.learners.linear.minibatch_step import NEXT_ROW, ROWS_HELD, SLIDING_MEAN, group_room, group_step
-from aggro.learners.shared.margins import loss_of_joint, loss_of_number, loss_of_one_vs_rest, loss_of_two_classes
+from aggro.learners.maths.margins import loss_of_joint, loss_of_number, loss_of_one_vs_rest, loss_of_two_classes
 
 u8 = np.uint64
 
@@ -132,7 +132,7 @@ class GroupParams(NamedTuple):
     sliding: int
     flushing: int  # 1 to learn what waits, without another row
     code: int  # the address of ``group_step``
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
+    scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
     squared: int = 0  # whether the step minimises the square of a number's loss
 
     @property

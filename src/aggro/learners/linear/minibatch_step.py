@@ -11,8 +11,8 @@ from aggro.engine.limits import LONGEST_ROW_NORM
 from aggro.engine.rule import LIVE
 from aggro.learners.linear.forgetting import WEIGHTS_SCALE, age, mean_share
 from aggro.learners.linear.grid import JOINT, NUMBER_PROBLEM, ONE_VS_REST
-from aggro.learners.shared.margins import runner_up
-from aggro.learners.shared.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
+from aggro.learners.maths.margins import runner_up
+from aggro.learners.maths.minibatch import Posed, ask, posed_in, posed_room, solve, wanted
 
 ROWS_HELD, NEXT_ROW, SLIDING_MEAN, ROWS_JOINED = range(4)  # the facts of a group: see ``minibatch``
 u8 = np.uint64

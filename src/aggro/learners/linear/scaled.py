@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from aggro.engine.rule import Rule
+from aggro.learners.base.scaled import scaled
 from aggro.learners.linear.bank import BANK, GRID, Bank, Grid
 from aggro.learners.linear.mapped import MAPPED_BANK, MAPPED_GRID, MAPPED_LINE, MappedBank, MappedGrid, MappedLine
 from aggro.learners.linear.vector import LINE, Line
-from aggro.learners.shared.scaled import scaled
 
 SCALED_LINE, SCALED_GRID, SCALED_BANK = (scaled(rule, __name__) for rule in (LINE, GRID, BANK))
 ScaledLine, ScaledGrid, ScaledBank = SCALED_LINE.state, SCALED_GRID.state, SCALED_BANK.state

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from aggro.learners.base.scaled import scaled
 from aggro.learners.linear.minibatch import GROUPS
-from aggro.learners.shared.scaled import scaled
 
 SCALED_GROUPS = scaled(GROUPS, __name__)
 ScaledGroups = SCALED_GROUPS.state

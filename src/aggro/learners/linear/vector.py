@@ -13,7 +13,7 @@ a row with ℓ > 0 moves w by τv, τ from ``engine.steps``; a row with ℓ = 0 
 bit. The step ``ls`` has no hinge: classification takes the signed residual m − y f, regression y − f
 without ε.
 
-The average of the iterates is lazy, with the lag u (``learners.shared.average``), so a sparse row costs two sparse
+The average of the iterates is lazy, with the lag u (``learners.maths.average``), so a sparse row costs two sparse
 additions. With a half-life the weights fade, or the mean slides: see ``learners.linear.forgetting``.
 """
 
@@ -23,10 +23,10 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.fields import Numbers
 from aggro.engine.jit.compile import inline
 from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST_ROW_NORM, TINY_SCALE
+from aggro.engine.prepare.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.rows import add, dot_norm, is_allowed
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import OwnCode, has_hinge, step_size
@@ -39,7 +39,7 @@ from aggro.learners.linear.forgetting import (
     mean_share,
     new_scale,
 )
-from aggro.learners.shared.margins import loss_of_one_score
+from aggro.learners.maths.margins import loss_of_one_score
 
 
 class Line(NamedTuple):
@@ -62,8 +62,8 @@ class LineParams(NamedTuple):
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     keep: float  # what a row leaves of those before it, 1.0 to forget nothing
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
-    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
+    scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
     squared: int = 0  # whether the step minimises the square of a number's loss
 
     @property

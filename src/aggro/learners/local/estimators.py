@@ -13,14 +13,14 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
+from aggro.learners.base.contract import NO_C, Contract
+from aggro.learners.base.formula import Formula, Linear, Places, standardised_by
+from aggro.learners.base.learner import COMMON, NONE
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Flag, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
 from aggro.learners.local.rule import LOCAL_RULE, PLACES_USED, ROWS_MEASURED, Local, LocalParams, code_addresses
-from aggro.learners.shared.contract import NO_C, Contract
-from aggro.learners.shared.dense_row import standardised
-from aggro.learners.shared.formula import Formula, Linear, Places, standardised_by
-from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.maths.dense_row import standardised
+from aggro.learners.model.model import Model, View
 
 LOCAL_STEPS = {"pa": Step.PA, "pa1": Step.PA1, "pa2": Step.PA2}
 BOTH: dict[str, Constraint] = {

@@ -44,9 +44,9 @@ from aggro.engine.limits import FAR_VALUE, HUGE, TINY_SCALE
 from aggro.engine.rows import cut
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, seen, zeros
 from aggro.engine.steps import step_size
-from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.dense_row import CUT, MOMENTS, SUMMED, count_row, standardise, write_down
-from aggro.learners.shared.margins import is_mistaken, runner_up
+from aggro.learners.maths.average import lag_share
+from aggro.learners.maths.dense_row import CUT, MOMENTS, SUMMED, count_row, standardise, write_down
+from aggro.learners.maths.margins import is_mistaken, runner_up
 
 PLACES_USED, ROWS_MEASURED = (np.uint64(k) for k in range(2))
 NEAREST_PLACE, ROW_SQUARES, BEGINS_PLACE = (

@@ -19,6 +19,13 @@ import numpy as np
 from aggro.engine.passes import run
 from aggro.engine.rows import CSR
 from aggro.engine.rule import Rule
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.formula import Formula, LargestPieces, Linear, Scaled, UnitRows, scaled_rows
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.base.progress import Watch
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.maths.dense_row import inverse_deviations
 from aggro.learners.maxout.block import run_ahead
 from aggro.learners.maxout.row import (
     BY_RMS,
@@ -39,16 +46,9 @@ from aggro.learners.maxout.rule import (
     room_ahead,
 )
 from aggro.learners.maxout.updates import AUTO_HALF_LIFE, NEVER_FORGET
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.dense_row import inverse_deviations
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.formula import Formula, LargestPieces, Linear, Scaled, UnitRows, scaled_rows
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.model import NO_ORDER, Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
-from aggro.learners.shared.progress import Watch
-from aggro.learners.shared.row_blocks import as_matrix, taken
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import NO_ORDER, Model, View
+from aggro.learners.model.row_blocks import as_matrix, taken
 
 PROJECTED_TOGETHER = 2**12  # numbers in the pieces, from which on rows are projected together
 FEW_PROJECTED = 4  # rows, for which that is not worth it

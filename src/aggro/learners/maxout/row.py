@@ -4,11 +4,12 @@ The pass writes a row down as it came (``scale``), or as a list of places and va
 of it, with the constant at the end. The rest of the work space is what scoring the row finds out for learning it.
 
 Scaling. A feature's mean and the sum of squared deviations from it run along (Welford) over the rows learned;
-absent features are zeros. A row is scored by the moments before it, then counted, then learned, as ``engine.scaling``
-has it: along the numbers it was scored with, or scored anew with itself counted where the moments before could not
-carry it. A feature that has not varied counts as 0. Two other ways count how many of a feature's values were not 0, and
-divide values by the root of the mean square of those (``BY_RMS``), so that zeros stay zeros; or do so with the features
-that fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto"). There a feature never seen is ±1.
+absent features are zeros. A row is scored by the moments before it, then counted, then learned, as
+``engine.prepare.scaling`` has it: along the numbers it was scored with, or scored anew with itself counted where the
+moments before could not carry it. A feature that has not varied counts as 0. Two other ways count how many of a
+feature's values were not 0, and divide values by the root of the mean square of those (``BY_RMS``), so that zeros
+stay zeros; or do so with the features that fewer than a quarter of the rows have (``RARE_BY_RMS``, for "auto"). There
+a feature never seen is ±1.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from aggro.engine.jit.compile import exact, exact_part, inline, part, python_too
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, load, madd, spread
 from aggro.engine.limits import FAR_VALUE
-from aggro.engine.scaling import NO_VARIANCE, PRIOR_ROWS, farthest
+from aggro.engine.prepare.scaling import NO_VARIANCE, PRIOR_ROWS, farthest
 
 # Units; features met; rows in the moments; the marks of the average; moves that wait; how often U was written.
 MAXOUT_UNITS, COLUMNS_MET, NORM_MEASURED, FROM, ROWS_SINCE_MEAN, WAITING, PASS_NUMBER = range(7)

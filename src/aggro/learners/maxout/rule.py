@@ -34,6 +34,7 @@ from aggro.engine.jit.lanes import LANES
 from aggro.engine.limits import FAR_VALUE
 from aggro.engine.rows import entry, is_allowed, stored
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown, grown_tally, new_tally, seen
+from aggro.learners.maths.margins import is_mistaken, runner_up
 from aggro.learners.maxout.row import (
     BY_STANDARD,
     CHOSEN_AVERAGE,
@@ -46,7 +47,6 @@ from aggro.learners.maxout.row import (
     workspace_size,
 )
 from aggro.learners.maxout.updates import NEVER_FORGET, SAME_ROW, learn_row, score_row
-from aggro.learners.shared.margins import is_mistaken, runner_up
 
 u8 = np.uint64
 

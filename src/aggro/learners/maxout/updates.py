@@ -28,6 +28,7 @@ from aggro.engine.jit.jumps import jump
 from aggro.engine.jit.lane_math import total
 from aggro.engine.jit.lanes import LANES, least, load, madd, most, signed, size, spread, store, where_equal
 from aggro.engine.rule import LIVE, SEEN
+from aggro.learners.maths.margins import runner_up
 from aggro.learners.maxout.row import (
     FROM,
     MAXOUT_UNITS,
@@ -47,7 +48,6 @@ from aggro.learners.maxout.row import (
 )
 from aggro.learners.maxout.scores import NOT_AHEAD, found_ahead, largest_piece, score
 from aggro.learners.maxout.start import begin, meet
-from aggro.learners.shared.margins import runner_up
 
 SAME_ROW = np.int64(-1)  # in place of the number of a row
 NEVER_FORGET, AUTO_HALF_LIFE = 0.0, -1.0  # half-lives that are no number of rows

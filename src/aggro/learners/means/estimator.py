@@ -21,16 +21,16 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.learner import COMMON, NONE
+from aggro.learners.base.params import Choice, Constraint, Either, Kind, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.base.weights import ClassWeights
 from aggro.learners.means.many_classes import CROWD, Crowd, crowd_of
 from aggro.learners.means.queue import QUEUE, Queue, of_queue
 from aggro.learners.means.step import MeansParams
 from aggro.learners.means.two_classes import OF_MINUS, OF_PLUS, PAIR, S0, S1, SCALE_OF_W, SUMS, Pair, U, V
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import Choice, Constraint, Either, Kind, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
-from aggro.learners.shared.weights import ClassWeights
+from aggro.learners.model.model import Model, View
 
 MEANS_STEPS = {"pam": Step.PA, "pam1": Step.PA1, "pam2": Step.PA2}
 LARGEST_GAMMA_OR_SCALE = 1e9  # of gamma and scale: products with any row are floats

@@ -22,6 +22,7 @@ from aggro.engine.jit.lanes import LANES, all_below, load, size, spread, store
 from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import adds, dots, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, grown_tally, new_tally
+from aggro.learners.maths.margins import loss_of_one_vs_rest
 from aggro.learners.means.step import MeansParams, pull, share
 from aggro.learners.means.two_classes import (
     OF_MINUS,
@@ -38,7 +39,6 @@ from aggro.learners.means.two_classes import (
     folds,
     new_shares,
 )
-from aggro.learners.shared.margins import loss_of_one_vs_rest
 
 u8 = np.uint64
 

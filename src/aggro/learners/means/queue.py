@@ -25,9 +25,9 @@ from aggro.engine.jit.compile import exact, exact_part, inline, part
 from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import add, dot, is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, grown_into, new_tally, seen
+from aggro.learners.maths.average import lag_share, mean_of
+from aggro.learners.maths.margins import loss_of_one_vs_rest, loss_of_two_classes
 from aggro.learners.means.step import MeansParams, pull, share
-from aggro.learners.shared.average import lag_share, mean_of
-from aggro.learners.shared.margins import loss_of_one_vs_rest, loss_of_two_classes
 
 QUEUE_FILLED, QUEUE_NEXT = range(2)
 LOST_PRECISION = 1e-10

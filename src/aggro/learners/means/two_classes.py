@@ -9,7 +9,7 @@ with S₁, S₀ the sums of the two classes' rows. A step changes the three scal
 c ← (c − γκ₀)/(1 + γ) with κ what the prototype takes of each sum, and adds (αy/a)x to u. A row that enters S₁ would
 change w by b·x, so u gets −(b/a)x: w stays. When a becomes small, u takes it over.
 
-Every step moves all weights, so an average has no lag as in ``learners.shared.average``: the sum of all iterates is
+Every step moves all weights, so an average has no lag as in ``learners.maths.average``: the sum of all iterates is
 kept in the same way as A·u + B·S₁ + C·S₀ + v. Its terms grow with 1/a, so u takes a over sooner.
 
 A feature's entries of u, S₀, S₁ and v stand side by side: a non-zero of a row costs one place in memory.
@@ -26,8 +26,8 @@ from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.limits import HUGE, LONGEST_ROW_NORM, TINY_SCALE
 from aggro.engine.rows import column_dot, entry, is_allowed, stored
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
+from aggro.learners.maths.margins import loss_of_two_classes
 from aggro.learners.means.step import MeansParams, pull, share
-from aggro.learners.shared.margins import loss_of_two_classes
 
 U, S0, S1, V = range(4)  # the columns of a feature: u, S₀, S₁, v
 SCALE_OF_W, OF_PLUS, OF_MINUS, SUMS = range(4)  # a, b, c, and from SUMS on their sums over all rows

@@ -15,8 +15,8 @@ which on the simplex itself, U = 1, is τ = 2ℓ and the bound D_RE. The paper p
 8 D_RE. That step is up to 16 times shorter (where ‖g‖∞ = 1), and with rows that are all one corner and ε well above
 ε* the sum exceeds even the printed bound. It is here under the name ``printed``, to compare.
 
-The learned radius is that of ``learners.shared.radius``. Distances cost O(non-zeros) by the squared norm of the
-centre (``learners.shared.distance``). A step moves every coordinate of the centre, and costs O(corners).
+The learned radius is that of ``learners.maths.radius``. Distances cost O(non-zeros) by the squared norm of the
+centre (``learners.maths.distance``). A step moves every coordinate of the centre, and costs O(corners).
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from aggro.engine.limits import HUGE
 from aggro.engine.rows import add, below
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
 from aggro.engine.steps import step_size
+from aggro.learners.maths.distance import distance_from
+from aggro.learners.maths.margins import loss_of_outlier
+from aggro.learners.maths.radius import Radius, learn_radius, new_radius, radius_of
 from aggro.learners.multiplicative.weights import (
     LOW_PART,
     TOTAL,
@@ -42,9 +45,6 @@ from aggro.learners.multiplicative.weights import (
     join_all,
     relevel,
 )
-from aggro.learners.shared.distance import distance_from
-from aggro.learners.shared.margins import loss_of_outlier
-from aggro.learners.shared.radius import Radius, learn_radius, new_radius, radius_of
 
 PRINTED = -1
 
@@ -60,7 +60,7 @@ class SimplexBall(NamedTuple):
     mass: Mass
     norm: Norm  # (5,)
     square: Annotated[np.ndarray, Numbers(0.0)]  # (1,): Σ slope²
-    radius: Radius  # (4,): see learners.shared.radius
+    radius: Radius  # (4,): see learners.maths.radius
 
 
 class SimplexBallParams(NamedTuple):

@@ -23,14 +23,14 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule, grown_tally
 from aggro.engine.steps import Step
+from aggro.learners.base.contract import NO_C, Contract
+from aggro.learners.base.learner import COMMON, NONE
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Flag, Number
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
+from aggro.learners.base.weights import ClassWeights, NumberWeights, Weights
+from aggro.learners.model.model import View
 from aggro.learners.multiplicative.rule import SIMPLEX, SIMPLEXES, Simplex, Simplexes, SimplexParams
 from aggro.learners.multiplicative.weights import LOW_PART, SIGNED, TOTAL
-from aggro.learners.shared.contract import NO_C, Contract
-from aggro.learners.shared.learner import COMMON, NONE
-from aggro.learners.shared.model import View
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Flag, Number
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier, Regressor
-from aggro.learners.shared.weights import ClassWeights, NumberWeights, Weights
 
 MULTIPLICATIVE: dict[str, Constraint] = {
     "radius": Either((POSITIVE, NONE)),

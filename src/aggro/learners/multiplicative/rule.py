@@ -38,6 +38,7 @@ from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rows import below, is_allowed, largest, norm
 from aggro.engine.rule import LIVE, Rule, Tally, eights, grown_into, new_tally
 from aggro.engine.steps import step_size
+from aggro.learners.maths.margins import loss_of_one_score, loss_of_one_vs_rest
 from aggro.learners.multiplicative.weights import (
     TOTAL,
     Mass,
@@ -49,7 +50,6 @@ from aggro.learners.multiplicative.weights import (
     score_by,
     shift_all,
 )
-from aggro.learners.shared.margins import loss_of_one_score, loss_of_one_vs_rest
 
 u8 = np.uint64
 

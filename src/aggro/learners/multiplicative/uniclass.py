@@ -16,15 +16,15 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
+from aggro.learners.base.contract import Contract, Setting
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.formula import Distance, Formula, Linear
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Number
+from aggro.learners.maths.distance import parts_of_distance
+from aggro.learners.maths.radius import RADIUS_VALUE
+from aggro.learners.model.model import View
 from aggro.learners.multiplicative.ball import PRINTED, SIMPLEX_BALL, SimplexBallParams
 from aggro.learners.multiplicative.estimators import MULTIPLICATIVE, Multiplicative
-from aggro.learners.shared.contract import Contract, Setting
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.distance import parts_of_distance
-from aggro.learners.shared.formula import Distance, Formula, Linear
-from aggro.learners.shared.model import View
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
-from aggro.learners.shared.radius import RADIUS_VALUE
 
 NEGATIVE: dict[Setting, str] = {("signed", False): "the check's rows have negative values"}
 

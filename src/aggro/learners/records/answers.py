@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from aggro.encoding.encoder import Encoder
+from aggro.learners.base.available import available
+from aggro.learners.base.inside import task_of
 from aggro.learners.records.given import Rows
-from aggro.learners.shared.available import available
-from aggro.learners.shared.inside import task_of
 
 
 def classifies(learner: Any) -> bool:

@@ -6,8 +6,8 @@ import numpy as np
 
 from aggro.encoding.encoder import Encoder
 from aggro.encoding.vocabulary import ABSENT_KIND
-from aggro.engine.column_moments import Moments, centres_and_factors
-from aggro.learners.shared.formula import Formula, Linear, NoFormula, Scaled
+from aggro.engine.prepare.moments import Moments, centres_and_factors
+from aggro.learners.base.formula import Formula, Linear, NoFormula, Scaled
 
 EXPORT_INSIDE = (
     "Export the learner inside, model.estimator_, and give it the features that model.encoded(X).X makes; or train a "

@@ -14,6 +14,19 @@ import numpy as np
 from aggro.encoding.cells import Columns, columns_of
 from aggro.encoding.encoder import Encoded, Encoder, Options
 from aggro.engine.frames import validated
+from aggro.learners.base.attributes import Settable
+from aggro.learners.base.available import available
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.drifts import tells
+from aggro.learners.base.formula import Formula
+from aggro.learners.base.inputs import as_weights
+from aggro.learners.base.inside import model_of, task_of
+from aggro.learners.base.later import TakesLaterLabels, predict_for_later
+from aggro.learners.base.learner import Learner
+from aggro.learners.base.one_row import Explanation, as_weight
+from aggro.learners.base.params import Choice, Constraint, Flag, Kind, Number, check_params
+from aggro.learners.model.features import Ordered
+from aggro.learners.model.forks import Turn, turn_of
 from aggro.learners.records.answers import Answers, classifies, detects
 from aggro.learners.records.formula import number_stages
 from aggro.learners.records.given import (
@@ -27,19 +40,6 @@ from aggro.learners.records.given import (
     taken,
     warn_of_numbers,
 )
-from aggro.learners.shared.attributes import Settable
-from aggro.learners.shared.available import available
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.drifts import tells
-from aggro.learners.shared.features import Ordered
-from aggro.learners.shared.forks import Turn, turn_of
-from aggro.learners.shared.formula import Formula
-from aggro.learners.shared.inputs import as_weights
-from aggro.learners.shared.inside import model_of, task_of
-from aggro.learners.shared.later import TakesLaterLabels, predict_for_later
-from aggro.learners.shared.learner import Learner
-from aggro.learners.shared.one_row import Explanation, as_weight
-from aggro.learners.shared.params import Choice, Constraint, Flag, Kind, Number, check_params
 from aggro.streams.tables.flatten import flat_record
 from aggro.streams.tables.roles import NOTHING_SAID, USED_ROLES, Column
 from aggro.streams.tables.written_numbers import check_marks

@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.params import Constraint
+from aggro.learners.base.tasks import Regressor
+from aggro.learners.base.weights import NumberWeights
+from aggro.learners.model.model import View
 from aggro.learners.second_order.base import CLASS_PARAMETERS, POSITIVE_OR_AUTO, SECOND_ORDER, ClassBelief, SecondOrder
 from aggro.learners.second_order.step import Method
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.model import View
-from aggro.learners.shared.params import Constraint
-from aggro.learners.shared.tasks import Regressor
-from aggro.learners.shared.weights import NumberWeights
 
 
 class AROWClassifier(ClassBelief):

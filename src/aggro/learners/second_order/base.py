@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from aggro.engine.rule import MISTAKES, SEEN, Rule
+from aggro.learners.base.columns import columns_of
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.mapped import MAP_PARAMETERS
+from aggro.learners.base.params import POSITIVE, Choice, Constraint, Either, Number
+from aggro.learners.base.prepared_weights import PreparedWeights
+from aggro.learners.base.scaled import SCALE_PARAMETER, mode_of, unit_of
+from aggro.learners.base.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
+from aggro.learners.base.weights import ClassWeights
+from aggro.learners.maths.average import mean_of
+from aggro.learners.model.features import frozen
+from aggro.learners.model.model import Model, View
 from aggro.learners.second_order.rule import BELIEF, MAPPED_BELIEF, SCALED_BELIEF, Belief
 from aggro.learners.second_order.step import NUMBER_METHOD, BeliefParams, Method
-from aggro.learners.shared.average import mean_of
-from aggro.learners.shared.columns import columns_of
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.features import frozen
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.mapped import MAP_PARAMETERS
-from aggro.learners.shared.model import Model, View
-from aggro.learners.shared.params import POSITIVE, Choice, Constraint, Either, Number
-from aggro.learners.shared.prepared_weights import PreparedWeights
-from aggro.learners.shared.scaled import SCALE_PARAMETER, mode_of, unit_of
-from aggro.learners.shared.tasks import CALIBRATION, CLASS_WEIGHT, Classifier
-from aggro.learners.shared.weights import ClassWeights
 
 POSITIVE_OR_AUTO = Either((POSITIVE, Choice(("auto",))))
 ETA = Number(0.5, 1.0 - 1e-9, open_low=True)

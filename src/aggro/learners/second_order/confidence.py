@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from aggro.learners.base.contract import Contract
+from aggro.learners.base.params import Choice, Constraint, Either
 from aggro.learners.second_order.base import CLASS_PARAMETERS, ETA, POSITIVE_OR_AUTO, ClassBelief
 from aggro.learners.second_order.step import Method
-from aggro.learners.shared.contract import Contract
-from aggro.learners.shared.params import Choice, Constraint, Either
 
 
 class CWClassifier(ClassBelief):

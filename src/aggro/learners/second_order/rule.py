@@ -8,7 +8,7 @@ Of each there are as many as settings learn side by side (``span``). What predic
 fewest mistakes so far, among equals the one of least hinge loss, then the first; of numbers, the one of least squared
 error.
 
-With an average the mean of all μ predicts, by its lag (``learners.shared.average``); the covariance is the last one.
+With an average the mean of all μ predicts, by its lag (``learners.maths.average``); the covariance is the last one.
 
 Rows whose score or variance is no ordinary float are scored, cut at ±1e300, but teach nothing.
 """
@@ -24,6 +24,10 @@ from aggro.engine.jit.compile import inline, part
 from aggro.engine.limits import HUGE, LARGEST_SQUARE
 from aggro.engine.rows import is_allowed, norm
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
+from aggro.learners.base.mapped import mapped
+from aggro.learners.base.scaled import scaled
+from aggro.learners.maths.average import lag_share
+from aggro.learners.maths.margins import is_mistaken, runner_up
 from aggro.learners.second_order.covariance import (
     full_variance,
     lag,
@@ -33,10 +37,6 @@ from aggro.learners.second_order.covariance import (
     score_of,
 )
 from aggro.learners.second_order.step import NUMBER_METHOD, BeliefParams, step_of, wanted_margin
-from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.mapped import mapped
-from aggro.learners.shared.margins import is_mistaken, runner_up
-from aggro.learners.shared.scaled import scaled
 
 u8 = np.uint64
 BELIEF_ONE = u8(1)

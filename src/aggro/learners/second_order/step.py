@@ -51,9 +51,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggro.engine.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.jit.compile import inline
 from aggro.engine.limits import LONGEST_ROW_NORM, TINY_SCALE
+from aggro.engine.prepare.feature_maps.parts import NO_MAP, MapParams
 
 u8 = np.uint64
 MEMBER_PHI, MEMBER_RIDGE, MEMBER_CAP = (u8(row) for row in range(3))  # of members
@@ -82,8 +82,8 @@ class BeliefParams(NamedTuple):
     bias: float  # 1.0 with an intercept, else 0.0
     average: int
     full: int  # whether the covariance is a matrix, or a diagonal
-    scale: int = 0  # how rows are scaled: see ``engine.scaling``
-    map: MapParams = NO_MAP  # how they are mapped: see ``engine.feature_maps``
+    scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
+    map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
     sure: int = 0  # whether scores are followed by their deviations: for those who ask, since it costs time
     squared: int = 0  # whether the step minimises the square of a number's loss
 

@@ -1,10 +1,10 @@
 """A centre that takes part of the way to a row, at the cost of the row's entries: c ← (1 − η)c + ηx.
 
 The centre is kept as c = a·w, so that (1 − η) is one multiplication, and with its squared norm, by which distances
-cost no more than the row's entries (``learners.shared.distance``). Norms are summed anew when the non-zeros since the
+cost no more than the row's entries (``learners.maths.distance``). Norms are summed anew when the non-zeros since the
 last time reach a quarter of the width: rounding does not build up, at a constant factor of the cost.
 
-The average of the iterates is lazy (``learners.shared.average``), and its lag is kept as u + bw: when the factor goes
+The average of the iterates is lazy (``learners.maths.average``), and its lag is kept as u + bw: when the factor goes
 from a to a′ and w by kx,
 
     b ← b + (t − 1)(a′ − a),   u ← u − (b − (t − 1)a)kx    (b as it was before)
@@ -24,8 +24,8 @@ from aggro.engine.fields import Each, Numbers, Whole
 from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import add
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.distance import distance_from
+from aggro.learners.maths.average import lag_share
+from aggro.learners.maths.distance import distance_from
 
 # The facts: b; ‖w‖², w·u and ‖u‖²; where zeros begin; non-zeros since these were summed.
 SHARE_OF_W, WW_PRODUCT, WU_PRODUCT, UU_PRODUCT, LARGEST_PART, UPDATES_SINCE = range(6)

@@ -17,14 +17,14 @@ import numpy as np
 
 from aggro.engine.rule import SEEN, Rule
 from aggro.engine.steps import Step
-from aggro.learners.shared.contract import NO_C, Contract
-from aggro.learners.shared.detector import Detector
-from aggro.learners.shared.distance import parts_of_distance
-from aggro.learners.shared.formula import Distance, Formula, Linear
-from aggro.learners.shared.learner import COMMON
-from aggro.learners.shared.model import View
-from aggro.learners.shared.params import Choice, Constraint, Either, Flag, Kind, Number
-from aggro.learners.shared.radius import RADIUS_VALUE
+from aggro.learners.base.contract import NO_C, Contract
+from aggro.learners.base.detector import Detector
+from aggro.learners.base.formula import Distance, Formula, Linear
+from aggro.learners.base.learner import COMMON
+from aggro.learners.base.params import Choice, Constraint, Either, Flag, Kind, Number
+from aggro.learners.maths.distance import parts_of_distance
+from aggro.learners.maths.radius import RADIUS_VALUE
+from aggro.learners.model.model import View
 from aggro.learners.uniclass.metric import (
     AS_THEY_ARE,
     AUTO_METRIC,

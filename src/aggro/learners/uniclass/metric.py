@@ -41,8 +41,8 @@ from aggro.engine.jit.compile import exact_part, inline
 from aggro.engine.limits import HUGE, TINY_SCALE
 from aggro.engine.rows import entry, stored
 from aggro.engine.rule import SEEN
-from aggro.learners.shared.average import lag_share
-from aggro.learners.shared.distance import point
+from aggro.learners.maths.average import lag_share
+from aggro.learners.maths.distance import point
 
 AS_THEY_ARE, STANDARDISED, WHITENED, AUTO_METRIC = range(4)  # what ``scale`` is in compiled code
 FEW_COLUMNS = 256  # columns up to which "auto" measures them together,

@@ -6,7 +6,7 @@ A row at distance d = ‖x − w‖ has the loss ℓ = [d − ε]₊, with direc
 
 and where ℓ > 0 the answer is w + τv = (1 − η)w + ηx with η = τ/d. The first row is the first centre.
 
-The radius ε is given, or learned (``learners.shared.radius``) from the distances to the centre. C is in the units of
+The radius ε is given, or learned (``learners.maths.radius``) from the distances to the centre. C is in the units of
 the rows if ε was given; with a learned radius nobody knows these, and the row's problem is posed in radii: x/ε, w/ε.
 Where a mean of the centres predicts, it has a learned radius of its own: its distances are others than those of the
 centre that learns, and what one calls far would stop the other.
@@ -37,9 +37,9 @@ from aggro.engine.jit.compile import exact, exact_part, inline
 from aggro.engine.rows import is_allowed, norm
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally, seen
 from aggro.engine.steps import PA, PA1
-from aggro.learners.shared.average import mean_of
-from aggro.learners.shared.margins import loss_of_outlier
-from aggro.learners.shared.radius import RADIUS_STEPS, RADIUS_VALUE, Radius, learn_radius, new_radius, radius_of
+from aggro.learners.maths.average import mean_of
+from aggro.learners.maths.margins import loss_of_outlier
+from aggro.learners.maths.radius import RADIUS_STEPS, RADIUS_VALUE, Radius, learn_radius, new_radius, radius_of
 from aggro.learners.uniclass.centre import (
     LARGEST_PART,
     SHARE_OF_W,
@@ -76,7 +76,7 @@ class Ball(NamedTuple):
     u: Annotated[np.ndarray, Numbers()]  # (width,) or (0,): for the lag of the average
     scale: Annotated[np.ndarray, Numbers(0.0, 1.0, above=True)]  # (1,)
     facts: Facts  # (6,): see learners.uniclass.centre
-    radius: Radius  # (4,): see learners.shared.radius
+    radius: Radius  # (4,): see learners.maths.radius
     mean_radius: Radius = np.zeros(0)  # (4,), or (0,): that of the mean
     inner: Radius = np.zeros(0)  # (4,), or (0,): the radius beyond which rows move a robust centre
     # The metric, see learners.uniclass.metric; (0,) and (0, 0) where rows are measured as they are

@@ -1,0 +1,1 @@
+"""What is counted beside learning: an observer is handed scores and targets, block by block."""

@@ -1,0 +1,1 @@
+"""Mathematics that several families share: margins, averages, distances, radii, mini-batches."""

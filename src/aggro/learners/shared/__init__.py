@@ -1,1 +1,0 @@
-"""What all learners share: learner, model, input, labels, features, one-row calls. Begin with ``learner``."""

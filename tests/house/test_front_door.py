@@ -115,7 +115,7 @@ CHANGED = {  # what the papers set otherwise than we do
     "AROWClassifier": {"r": 1.0, **LAST},
     "AROWRegressor": {"r": 1.0, **LAST},
     "SCWClassifier": {"C": 1.0, **LAST},
-    "FOGDClassifier": MAPS,
+    "FOGDClassifier": {**MAPS, "n_components": 800, "eta": 0.8},
     "NOGDClassifier": MAPS,
     "Perceptron": LAST,
     "ALMAClassifier": LAST,

@@ -21,7 +21,7 @@ TUPLES = {"_replace", "_fields", "_field_defaults", "_asdict", "_make"}  # publi
 PUBLIC = TUPLES | {"_exit"}  # of the module os
 ROOMS = {  # that are not looked at, and why
     "learners/": "the members are theirs, and families give hooks to what they share",
-    "engine/jit/": "the seam to Numba, whose private names it lists itself: see private_names.py",
+    "engine/jit/": "the seam to Numba, whose private names it lists itself: see private/names.py",
 }
 
 

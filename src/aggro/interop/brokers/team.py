@@ -147,7 +147,7 @@ class Member:
         self._waiting: dict[int, list[Message]] = {}  # messages that were read, and belong to this round or the next
         self._began = 0.0
         self._first_part = 0.0
-        self._leads = False
+        self.leads = False
         self._partitions: set[int] = set()  # of the topic
         self._looked = 0.0
 
@@ -201,8 +201,8 @@ class Member:
     def _step(self) -> int:
         if self.folder.stamp() != self._stamp:
             self._take_base()
-        if not self._leads and self.folder.lead():
-            self._leads = True
+        if not self.leads and self.folder.lead():
+            self.leads = True
             self._take_office()
         full = len(self._handed) == len(self.topic.owned) or self._has_work()
         messages = self._calling(lambda: self.topic.read(self.options.batch, SHORT_WAIT if full else POLL_SECONDS))
@@ -212,7 +212,7 @@ class Member:
             for partition in sorted(self.topic.owned):
                 self._learn(partition)
         self._hold_back()
-        if self._leads:
+        if self.leads:
             self._merge()
         return len(messages)
 
@@ -327,7 +327,7 @@ class Member:
     def _forget_written(self) -> None:
         """All is written: the next start need not do it again."""
         kept = self._base.kept
-        if self._leads and kept["to_write"]:
+        if self.leads and kept["to_write"]:
             save(self._base.learner, self.folder.path, {**self._base.position, KEPT_AS: {**kept, "to_write": []}})
 
     def _merge(self) -> None:
@@ -398,7 +398,7 @@ def learn_together(
             raise
         found, position = new() if leads or os.path.exists(path) else (None, None)
         if found is not None and has_begun(found):
-            member._leads = False
+            member.leads = False
             member.folder.close()
             return member.run(idle, report)
         if leads:

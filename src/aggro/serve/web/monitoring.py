@@ -71,14 +71,14 @@ def followed(service: Service) -> Iterator[str]:
     if not service.following:
         return
     of = [({"model": one.model.name, "stream": one.name}, one) for one in service.following]
-    for name, text in (
-        ("records", "Messages of a broker that were read."),
-        ("learned", "Records of a broker that were learned."),
-        ("unlabelled", "Records of a broker without a label."),
-        ("dead_letters", "Messages of a broker that could not be learned."),
+    for field, name, text in (
+        ("records", "aggro_follow_records_total", "Messages of a broker that were read."),
+        ("learned", "aggro_follow_learned_total", "Records of a broker that were learned."),
+        ("unlabelled", "aggro_follow_unlabelled_total", "Records of a broker without a label."),
+        ("dead_letters", "aggro_follow_dead_letters_total", "Messages of a broker that could not be learned."),
     ):
-        samples = [(labels, float(getattr(one.counts, name))) for labels, one in of]
-        yield from family(f"aggro_follow_{name}_total", "counter", text, samples)
+        samples = [(labels, float(getattr(one.counts, field))) for labels, one in of]
+        yield from family(name, "counter", text, samples)
     running = [(labels, 0.0 if one.failed else 1.0) for labels, one in of]
     yield from family("aggro_follow_running", "gauge", "Whether the broker is still followed.", running)
     lags = [(labels, float(lag)) for labels, one in of if (lag := one.lag()) is not None]

@@ -125,7 +125,7 @@ def test_an_answer_is_forced_to_the_disk_before_the_next_question(label, monkeyp
 @pytest.mark.parametrize("few_rows", [0, 10**9])  # from the saved model; from the start
 @pytest.mark.parametrize("setting", [[], ["--target-rate", "0.3"], ["--strategy", "random", "--delta", "0.4"]])
 def test_stopped_anywhere_it_is_the_same_model(label, tmp_path, monkeypatch, few_rows, setting):
-    monkeypatch.setattr(sessions, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(sessions, "REPLAYED_AT_START", few_rows)
     whole, questions, _ = label("whole.aggro", options=setting)
     asked = []
     for most in (1, 2, 7, 0, 3, 100):
@@ -140,7 +140,7 @@ def test_stopped_anywhere_it_is_the_same_model(label, tmp_path, monkeypatch, few
 
 @pytest.mark.parametrize("few_rows", [0, 10**9])
 def test_undo_leaves_no_trace_in_the_model(label, tmp_path, monkeypatch, few_rows):
-    monkeypatch.setattr(sessions, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(sessions, "REPLAYED_AT_START", few_rows)
     label("never.aggro", most=9)
     _, questions, _ = label("undone.aggro", most=17, changes={11: "up", 12: "undo", 13: "skip", 14: "undo", 16: "undo"})
     rows = [question["row"] for question in questions]

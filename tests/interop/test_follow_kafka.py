@@ -110,7 +110,7 @@ def test_a_slow_broker_loses_nothing(cluster, tmp_path):
 def test_no_broker(tmp_path, monkeypatch):
     from aggro.interop.brokers import kafka_topics
 
-    monkeypatch.setattr(kafka_topics, "ANSWERS_WITHIN", 0.5)
+    monkeypatch.setattr(kafka_topics, "KAFKA_TIMEOUT", 0.5)
     with pytest.raises(SourceError, match="cannot be reached"):
         follow("kafka://127.0.0.1:1/visits", tmp_path / "m.aggro", idle=0.1)
     with pytest.raises(SourceError, match="No such configuration property"):

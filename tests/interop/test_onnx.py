@@ -325,7 +325,7 @@ def test_a_model_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     assert onnx.load(path) == made
     with pytest.raises(OSError, match="ONNX model"):
         export(fitted("linear"), tmp_path / "none" / "m.onnx")
-    monkeypatch.setattr(graph, "LARGEST", 10)
+    monkeypatch.setattr(graph, "LARGEST_MODEL", 10)
     with pytest.raises(ValueError, match="2 GB"):
         export(fitted("linear, three classes"), path)
     assert onnx.load(path) == made

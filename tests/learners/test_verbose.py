@@ -181,7 +181,7 @@ SLOW = """
 import numpy as np
 from aggro import PAClassifier
 from aggro.learners.base import progress
-progress.PATIENCE = 0.0
+progress.PROGRESS_AFTER = 0.0
 X = np.random.default_rng(0).standard_normal((20_000, 20))
 PAClassifier(max_iter=20, verbose=1).fit(X, X[:, 0] > 0)
 """

@@ -14,7 +14,7 @@ from aggro.engine.jit import announce
 COLD = """
 import numpy as np
 from aggro.engine.jit import announce
-announce.PATIENCE = announce.AGAIN = 0.01
+announce.ANNOUNCE_AFTER = announce.LOOK_AGAIN_AFTER = 0.01
 from aggro.streams.parse import numbers
 for text in (b"1.5", b"2.5"):
     print(numbers.parse_float(text))
@@ -53,15 +53,15 @@ def test_silence(tmp_path):
 @pytest.fixture
 def loud(monkeypatch):
     monkeypatch.delenv("AGGRO_QUIET", raising=False)
-    monkeypatch.setattr(announce, "SAID", [])
-    monkeypatch.setattr(announce, "PATIENCE", 0.01)
-    monkeypatch.setattr(announce, "AGAIN", 0.01)
+    monkeypatch.setattr(announce, "ANNOUNCED", [])
+    monkeypatch.setattr(announce, "ANNOUNCE_AFTER", 0.01)
+    monkeypatch.setattr(announce, "LOOK_AGAIN_AFTER", 0.01)
 
 
 def test_what_is_short_or_only_read_says_nothing(loud, monkeypatch, capsys):
     with announce.announced(lambda: "slow", lambda: False):
         time.sleep(0.1)
-    monkeypatch.setattr(announce, "PATIENCE", 60.0)
+    monkeypatch.setattr(announce, "ANNOUNCE_AFTER", 60.0)
     with announce.announced(lambda: "slow", lambda: True):
         pass
     assert capsys.readouterr() == ("", "")

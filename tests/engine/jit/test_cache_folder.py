@@ -23,7 +23,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="owners and permissions ar
 
 @pytest.fixture(autouse=True)
 def nothing_was_said(monkeypatch):
-    monkeypatch.setattr(folders, "SAID", set())
+    monkeypatch.setattr(folders, "WARNED", set())
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def test_several_gammas_share_the_support_vectors():
     for case in ("forgetron", "projectron"):
         with pytest.raises(ValueError, match="'gamma' parameter"):
             learner(case, gamma=[0.1, 0.4]).fit(X, y)
-    with pytest.raises(ValueError, match="budget_policy='project' cannot have"):
+    with pytest.raises(ValueError, match="a budget_policy other than 'project'"):
         learner("bsgd-project", gamma=[0.1, 0.4]).fit(X, y)
 
 

@@ -151,5 +151,5 @@ def test_a_budget_may_change_only_where_it_can():
     model.budget = 1000
     model.partial_fit(X, y)
     model.budget_policy = "project"
-    with pytest.raises(ValueError, match="from the first row on"):
+    with pytest.raises(ValueError, match="before the first row"):
         model.partial_fit(X, y)

@@ -185,7 +185,7 @@ def test_after_a_change_the_last_iterate_predicts():
         ({"gamma": [0.1, -1.0]}, "a list of such numbers"),
         ({"gamma": [0.1, 1.0], "kernel": "poly"}, "asks for several γ in parallel, which needs kernel='rbf'"),
         ({"gamma": [0.1, 1.0], "batch_size": 4}, "no mini-batches"),
-        ({"gamma": [0.1, 1.0], "budget": 9, "budget_policy": "project"}, "'project' cannot have"),
+        ({"gamma": [0.1, 1.0], "budget": 9, "budget_policy": "project"}, "other than 'project'"),
         ({"gamma": [0.1] * 17}, "takes at most 16 γ. Got 17"),
     ],
 )
@@ -198,7 +198,7 @@ def test_gammas_that_cannot_be(settings, said):
     ("before", "after", "said"),
     [
         ("auto", 0.1, "4 values of γ have learned in parallel so far"),
-        ([0.1, 0.2], [0.1, 0.2, 0.3], "2 γ have learned"),
+        ([0.1, 0.2], [0.1, 0.2, 0.3], "2 values of γ have learned"),
         (0.1, [0.1, 0.2], "one γ has learned so far"),
         (0.1, "auto", "one γ has learned so far"),
     ],

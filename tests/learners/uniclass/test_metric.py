@@ -60,8 +60,8 @@ def test_the_twin_learns_the_same(params, form):
 
 def test_columns_become_too_many(monkeypatch, tmp_path):
     """Measured together first, then each by itself, at last as they are; in a file on the way, too."""
-    monkeypatch.setattr(metric, "FEW", 3)
-    monkeypatch.setattr(metric, "MANY", 5)
+    monkeypatch.setattr(metric, "FEW_COLUMNS", 3)
+    monkeypatch.setattr(metric, "MANY_COLUMNS", 5)
     X = cloud(200, 8) / 10.0 ** np.arange(-3, 5)
     for j in range(2, 8):
         X[: 25 * j, j] = 0.0

@@ -10,7 +10,7 @@ takes each
 - ``DISK_CACHE``: compiled code is kept in files of our own (``engine.jit.private.disk_cache``). Plainly, each process
 compiles
   anew: Numba's own files would not notice an upgrade.
-- ``INLINE_OPTIONS``: of the compiler. Plainly, without them.
+- ``OPTIONS``: of the compiler. Plainly, without them.
 
 ``MADE_LATE`` are attributes that objects get when they are made, so that they cannot be looked for beforehand. Where
 ``partial`` misses one it goes the plain way; ``_cache`` is there where ``NullCache`` is, its first value.

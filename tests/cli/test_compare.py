@@ -45,7 +45,7 @@ def test_no_picture_without_matplotlib(svm, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--learners", "pa1,pa1"], "there twice"),
+        (["--learners", "pa1,pa1"], "given twice"),
         (["--learners", ","], "at least one"),
         (["--learners", "pa1,PARegressor"], "cannot be compared"),
         (["--learners", "pa1,pa(D=1)"], "no parameter 'D'"),

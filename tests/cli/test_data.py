@@ -99,5 +99,5 @@ def test_what_comes_is_checked(tiny, served, tmp_path, monkeypatch):
 
 
 def test_what_cannot_be_fetched(tmp_path):
-    assert "Its home is http" in mistake("data", "fetch", "alpha", "--data", tmp_path)
+    assert "Get it from http" in mistake("data", "fetch", "alpha", "--data", tmp_path)
     assert "Did you mean" in mistake("data", "fetch", "webspan", "--data", tmp_path)

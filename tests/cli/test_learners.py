@@ -9,7 +9,7 @@ from helpers.runner import good, mistake
 
 from aggro.cli.learner_spec import parameters_of
 from aggro.cli.learners import described, meanings_in
-from aggro.learners.registry import LEARNERS
+from aggro.learners.registry import LEARNERS, VOTES
 
 
 def test_all_learners_by_task():
@@ -20,7 +20,7 @@ def test_all_learners_by_task():
     assert "pa1 = PAClassifier(step=pa1, C=1" in out
     assert max(map(len, out.splitlines())) <= 80
     told = good("learners", "--json").json
-    assert [one["name"] for one in told] == [entry.name for entry in LEARNERS]
+    assert [one["name"] for one in told] == [entry.name for entry in (*LEARNERS, *VOTES)]
 
 
 @pytest.mark.parametrize("name", ["PARegressor", "pa1", "arow", "RecordLearner"])

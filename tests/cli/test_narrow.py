@@ -115,6 +115,7 @@ def test_data_list(alike, monkeypatch):
 
 def test_demo(alike, capsys):
     from aggro.cli.demo import show
+    from aggro.cli.demo.tickets import Run, Story
 
     standings = [
         SimpleNamespace(
@@ -125,11 +126,15 @@ def test_demo(alike, capsys):
         )
         for name in ("PAClassifier()", "scikit-learn pa1, averaged")
     ]
-    curve = SimpleNamespace(error=0.1234, n_rows=2000)
-    story = SimpleNamespace(
-        ours=curve,
-        theirs=curve,
+    run = Run(SimpleNamespace(error=0.1234, n_rows=2000), [False] * 2000)
+    story = Story(
+        ours=run,
+        theirs=run,
+        few=run,
+        few_labels=123,
         roles={"plan": "category", "note": "text"},
+        drifts=[1500],
+        asked={},
         said="outage",
         because=[("note:offline", 0.98765), ("plan=team", -0.5)],
     )

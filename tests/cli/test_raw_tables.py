@@ -178,7 +178,7 @@ def test_the_first_column_of_a_file_of_messages_is_its_label(tmp_path):
     assert ran.json["rows"] == 300
     assert ran.json["classes"] == ["ham", "spam"]
     assert ran.json["error"] < 0.1
-    assert "label: 'column1' (the first column; the last one, 'column2', is text)" in ran.err
+    assert "label: 'column1' (the first column; the last one, 'column2', is text; --label names another)" in ran.err
     assert "header: none (guessed)" in ran.err
     shown = good("show", tmp_path / "m.aggro").out
     assert "column2:prize" in shown or "column2:win" in shown or "column2:free" in shown

@@ -114,7 +114,7 @@ def test_combinations():
 @pytest.mark.parametrize(
     ("listed", "name", "settings", "found"),
     [
-        (None, None, ["C=1,2"], ["PAClassifier(C=1)", "PAClassifier(C=2)"]),
+        (None, "PAClassifier", ["C=1,2"], ["PAClassifier(C=1)", "PAClassifier(C=2)"]),
         ("pa1,pa2", None, ["C=1,2"], ["pa1(C=1)", "pa1(C=2)", "pa2(C=1)", "pa2(C=2)"]),
         ("arow", "pa1", ["C=1,2"], ["arow", "pa1(C=1)", "pa1(C=2)"]),
         (None, "PAClassifier(C=1)", ["step=pa1,pa2"], ["PAClassifier(C=1, step=pa1)", "PAClassifier(C=1, step=pa2)"]),
@@ -142,8 +142,8 @@ def test_a_list_in_brackets_is_one_value(svm, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--learners", "pa1,pa1"], "there twice"),
-        (["--set", "C=1,1"], "there twice"),
+        (["--learners", "pa1,pa1"], "given twice"),
+        (["--set", "C=1,1"], "given twice"),
         (["--learners", ","], "at least one"),
         (["--learners", "pa1,PARegressor"], "cannot be compared"),
         (["--learners", "PAUniclass"], "aggro compare"),
@@ -152,11 +152,11 @@ def test_a_list_in_brackets_is_one_value(svm, tmp_path):
         (["--set", "C="], "is not a setting"),
         (["--set", "C=1,-1"], "'C'"),
         (["--set", "D=1,2"], "no parameter 'D'"),
-        (["--set", "ngrams=1,2"], "is no table"),
+        (["--set", "ngrams=1,2"], "is not a table"),
         (["--learners", "PAClassifier(step=pa1, C=0.1)", "--set", "C=0.1,1"], "says C already: leave it out there"),
         (["--plot", "p.pdf"], ".html or .png"),
-        (["--mix", "rows"], "--mix goes with --dask"),
-        (["--dask", "nowhere"], "'nowhere' is no scheduler"),
+        (["--mix", "rows"], "--mix needs --dask"),
+        (["--dask", "nowhere"], "'nowhere' is not a scheduler"),
         (["--test", "nothing.svm"], "nothing.svm"),
     ],
 )

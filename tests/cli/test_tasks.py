@@ -79,4 +79,4 @@ def test_mistakes(bikes, tmp_path):
     model = ("--model", tmp_path / "m.aggro")
     assert "--task words is not known" in mistake("train", bikes, *model, "--task", "words")
     told = mistake("train", bikes, *model, "--task", "regression", "--learner", "PAClassifier")
-    assert told.startswith("--task regression and PAClassifier, which is for classification, do not go together")
+    assert told.startswith("--task regression and PAClassifier, which is for classification, contradict each other")

@@ -199,7 +199,7 @@ def test_mistakes_in_the_command(svm, tmp_path, arguments, said):
         ("a.svm", "", "no rows to learn from"),
         ("a.csv", "x,y\n1,u\n3,v,w\n", "a.csv, line 3"),
         ("a.jsonl", '{"x": 1, "y": "u"}\n{"x": 2, "y"\n', "a.jsonl, line 2"),
-        ("a.txt", "what is this\n", "a.txt has no label column. Name it with --label"),
+        ("a.txt", "what is this\n", "a.txt is plain text, a message on each line, and has no label column"),
         ("a.dat", "what is this\n", "--format"),
     ],
 )

@@ -256,8 +256,8 @@ def test_a_table_goes_on_after_a_pass_to_the_byte(scheduler, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--mix", "rows"], "--mix goes with --dask"),
-        (["--partition-bytes", "1MB"], "--partition-bytes goes with --dask"),
+        (["--mix", "rows"], "--mix needs --dask"),
+        (["--partition-bytes", "1MB"], "--partition-bytes needs --dask"),
         (["--dask", "local", "--mix", "some"], "There are: rows, uniform, updates."),
         (["--dask", "local", "--partition-bytes", "3 apples"], "'3 apples' is not a size"),
         (["--dask", "local", "--partition-bytes", "0"], "less than a byte"),
@@ -307,7 +307,7 @@ def test_what_a_worker_finds_wrong_is_said_with_file_and_line(svm, scheduler, sm
     (tmp_path / "one.svm").write_text("1 1:1\n" * 5)
     assert "every row has the label 1" in mistake("train", tmp_path / "one.svm", *options)
     (tmp_path / "none.csv").write_text("x,label\n1,\n2,\n")
-    assert "no rows to learn from" in mistake("train", tmp_path / "none.csv", *options)
+    assert "no row to learn from" in mistake("train", tmp_path / "none.csv", *options)
     assert os.listdir(tmp_path).count("m.aggro") == 0
 
 

@@ -26,7 +26,7 @@ def test_a_learner_of_ones_own_is_refused(monkeypatch):
     from aggro.learners.registry import OWN, Entry
 
     monkeypatch.setitem(OWN, "Mine", Entry("Mine", "", "classification", own=object))
-    assert "Mine is not of this library" in mistake("warm", "Mine")
+    assert "Mine is not part of aggro" in mistake("warm", "Mine")
     assert "AGGRO_NATIVE" not in os.environ
 
 

@@ -429,7 +429,7 @@ def test_a_run_waits_until_there_is_a_worker():
     ("call", "words"),
     [
         (lambda X, y: distributed.fit(object(), X, y), "no learner"),
-        (lambda X, y: distributed.fit(ActiveLearner(), X, y), "asks for labels"),
+        (lambda X, y: distributed.fit(ActiveLearner(), X, y), "asks for one label after another"),
         (lambda X, y: distributed.fit(PAClassifier(), X, y, mix="best"), "mix='best'"),
         (lambda X, y: distributed.fit(PAClassifier(), X, y, passes=0), "passes"),
         (lambda X, y: distributed.fit(PAClassifier(), X, y[:-1]), "has 300 rows, and target has 299"),

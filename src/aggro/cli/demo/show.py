@@ -50,12 +50,11 @@ def story_lines(story: Story) -> list[str]:
     because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
     start = max(0, half - RECOVERY_ROWS)
     return [
-        f"aggro found the role of each column: {roles}.",
+        f"Columns found: {roles}.",
         f"A new label appears at record {half:,}; {noticed(story.drifts, half, drift)}.",
-        f"Two labels swap their names at record {drift:,}; {noticed(story.drifts, drift, rows)}.",
-        f"A model that asked for only {story.few_labels:,} of the first {half:,} labels got "
-        f"{story.few.error(start, half):.1%} of the last {half - start:,} wrong; with all labels "
-        f"{story.ours.error(start, half):.1%}.",
+        f"Two labels swap names at record {drift:,}; {noticed(story.drifts, drift, rows)}.",
+        f"With {story.few_labels:,} of {half:,} labels {story.few.error(start, half):.1%} of the last "
+        f"{half - start:,} are wrong, with all {story.ours.error(start, half):.1%}.",
         f"The model labels a new ticket {story.said!r} because of {because}.",
     ]
 

@@ -499,7 +499,7 @@ def test_what_was_labelled_is_exported(label, data, tmp_path, ending):
     assert set(names) == set(questions[0]["seen"])
     (label_name,) = set(found[0]) - set(names)
     assert [row[label_name] for row in found] == [data[1][row] for row in asked]
-    assert f"8 labelled rows are in {out}" in " ".join(ran.err.split())  # lines are as wide as the terminal
+    assert f"8labelledrowsarein{out}" in "".join(ran.err.split())  # lines are as wide as the terminal
     assert ".csv, .tsv or .jsonl" in mistake(
         "label", data[0], "--model", tmp_path / "n", "--export", tmp_path / "x.txt"
     )

@@ -148,7 +148,7 @@ def test_means_of_iterates_are_pooled_with_those_of_the_start_once(average):
 
 
 def test_centres_are_averaged_and_their_norms_are_right():
-    base, learned, _ = apart(KernelPAUniclass(gamma=0.2, average=True), X, None)
+    base, learned, _ = apart(KernelPAUniclass(gamma=0.2, scale=None, average=True), X, None)
     found = merge(base, learned)
     np.testing.assert_allclose(found.dual_coef_.sum(), 1.0)
     state = model_of(found).state

@@ -56,7 +56,7 @@ def without(changes):
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"format": 4, "aggro": "9.1"}, r"written by a newer aggro \(9.1, format 4; this one reads 3\)\. Upgrade"),
+        ({"format": 5, "aggro": "9.1"}, r"written by a newer aggro \(9.1, format 5; this one reads 4\)\. Upgrade"),
         ({"format": 3}, "not one of format 3"),
         ({"format": 2}, "not one of format 2"),  # which has records
         ({"format": 0}, "not one of format"),
@@ -218,12 +218,12 @@ def test_metadata_of_others(tmp_path):
         {"sha256": "0" * 64, "aggro": "", "x": ""},
     ):
         raw = json.dumps({"__metadata__": metadata, **table}, separators=(",", ":")).encode()
-        if raw.startswith(forge.MAGIC):
+        if raw.startswith(forge.CONTAINER_MAGIC):
             refused(tmp_path, forge.seal(raw, arrays), "metadata|header")
     twice = b'{"__metadata__":{"sha256":"' + b"0" * 64 + b'","aggro":"a","aggro":"b"}}'
     refused(tmp_path, forge.seal(twice, b""), "a key comes twice")
-    refused(tmp_path, forge.seal(forge.MAGIC + b"0" * 64 + b'"}} \xff', b""), "cannot be read as JSON")
-    refused(tmp_path, forge.seal(forge.MAGIC + b"0" * 64 + b'"},"w":NaN}', b""), "cannot be read as JSON")
+    refused(tmp_path, forge.seal(forge.CONTAINER_MAGIC + b"0" * 64 + b'"}} \xff', b""), "cannot be read as JSON")
+    refused(tmp_path, forge.seal(forge.CONTAINER_MAGIC + b"0" * 64 + b'"},"w":NaN}', b""), "cannot be read as JSON")
 
 
 NO_SCORE = "Input X is finite, but the model's score for it is not"

@@ -274,7 +274,7 @@ def test_what_is_in_a_file(tmp_path, average):
     models.save(model, tmp_path / "m.aggro", position=5)
     contents = models.describe(tmp_path / "m.aggro", weights=2)
     assert (contents.n_seen, contents.n_updates, contents.n_mistakes) == (6, model.n_updates_, model.n_mistakes_)
-    assert contents.header.learner == "PAClassifier"
+    assert contents.header.learner == "published.PAClassifier"
     assert contents.header.parameters | {"verbose": 0} == model.get_params()  # which is about this process
     assert contents.header.classes == ["+", "-"]
     assert contents.header.position == 5

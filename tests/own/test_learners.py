@@ -265,7 +265,7 @@ def test_a_class_that_lacks_something_is_told_so(mine, make, said):
 def test_a_state_has_one_rule():
     rule = RULES[Line]
     with pytest.raises(ValueError, match="Line has a rule already"):
-        Rule(Line, rule.init, rule.grow, rule.score, rule.loss_of, rule.learn, rule.score_averaged, rule.columns)
+        Rule(Line, rule.init, rule.grow, rule.score, rule.loss_of, rule.update, rule.score_averaged, rule.columns)
     assert RULES[Line] is rule
 
 

@@ -117,7 +117,13 @@ def compare_with_twin(model, twin, X, y):
 def test_the_contract_holds_for_a_step():
     """For a bank of models; that it holds for one vector and a grid of C is what the tutorial shows."""
     skipped = check_learner(PAClassifier(0.5, step=slack)).skipped
-    assert set(skipped.values()) == {"every row makes the weights fade"}  # not about the step
+    assert set(skipped.values()) <= {  # none is about the step
+        "every row makes the weights fade",
+        "every row is judged, and the judgements before it fade",
+        "every row counts for the map",
+        "every row counts for the scale",
+        "a feature's frequencies depend on those met before it",
+    }
 
 
 def test_the_contract_knows_what_does_not_apply():

@@ -75,10 +75,11 @@ def test_libol_chooses_one_after_another_and_of_equals_the_last(monkeypatch: pyt
     assert all(one["fit_intercept"] is False and one["scale"] is None for one in asked[:18])
 
 
-def test_each_published_cell_is_counted_once_in_each_way() -> None:
+def test_each_published_cell_is_counted_once_in_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pamo, "absent", lambda name: "too large" if name == "webspam" else "")
     found = {}
-    for job in pamo.jobs(False) or made_up_jobs():
-        found[job if isinstance(job, str) else job.key] = {"measured": [5.0, 7.0], "untuned": [5.0], "mistakes": [5.0]}
+    for job in made_up_jobs():
+        found[job] = {"measured": [5.0, 7.0], "untuned": [5.0], "mistakes": [5.0]}
     counts = count(pamo.tables(found, False))
     assert [table.title[:7] for table in pamo.tables(found, False)] == ["Table 1", "Table 2"]
     stated = [cell for table in pamo.tables(found, False) for row in table.rows for cell in row.cells]

@@ -55,6 +55,9 @@ class Twin:
                     self.again(epoch)
                 self.learner.partial_fit(np.array(X), np.array(labels))
             self.again(0)
+            X, labels = zip(*self.rows, strict=True)  # probabilities are those of rows that were held out
+            self.learner._model.n_iter = 10
+            self.learner._calibrate(self.learner._model, np.array(X), np.array(labels), np.empty(0))
         if n == self.room:
             self.rows = None
 

@@ -302,7 +302,7 @@ def test_what_cannot_be_is_refused():
         PAClassifier(features="fourier", batch_size=4, C=1.0).fit(X, t > 0.0)
     model = PAClassifier(features="fourier", n_components=24, **ONE).partial_fit(X, t > 0.0)
     for changed in ({"features": None}, {"features": "nystroem"}, {"n_components": 26}, {"gamma": 1.0}):
-        with pytest.raises(ValueError, match="not the setting that this model learned with"):
+        with pytest.raises(ValueError, match="not what has learned so far"):
             pickle.loads(pickle.dumps(model)).set_params(**changed).predict(X)
 
 

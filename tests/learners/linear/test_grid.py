@@ -125,7 +125,7 @@ def test_a_grid_cannot_become_another(change):
     model = PAClassifier(C=CS).fit(X, y)
     before = model.coef_.copy()
     model.set_params(**change)
-    with pytest.raises(ValueError, match="another grid"):
+    with pytest.raises(ValueError, match="not the grid of settings that this model learned with"):
         model.partial_fit(X, y)
     model.set_params(C=CS, step="pa1")
     assert model.coef_.tolist() == before.tolist()

@@ -186,11 +186,13 @@ def test_groups_have_one_iterate_that_predicts():
 def test_numbers_are_judged_by_the_loss_of_the_step():
     X, y, _ = data(0)
     X, y = X[:1], np.array([5.0])
-    losses = {step: PARegressor(C=[1.0], step=step, epsilon=0.3).fit(X, y).grid_["loss"][0] for step in ("pa1", "pa2")}
+    losses = {
+        step: PARegressor(C=[1.0, 1.0], step=step, epsilon=0.3).fit(X, y).grid_["loss"][0] for step in ("pa1", "pa2")
+    }
     off = abs(y[0])
     assert losses["pa1"] == pytest.approx(off - 0.3)
     assert losses["pa2"] == pytest.approx((off - 0.3) ** 2)
-    assert PARegressor(C=[1.0], step="ls", epsilon=0.3).fit(X, y).grid_["loss"][0] == pytest.approx(off**2)
+    assert PARegressor(C=[1.0, 1.0], step="ls", epsilon=0.3).fit(X, y).grid_["loss"][0] == pytest.approx(off**2)
     all_steps = PARegressor(C=[1.0], step="auto", epsilon=0.3).fit(X, y).grid_["loss"]
     assert all_steps == pytest.approx(off - 0.3)
 

@@ -152,7 +152,7 @@ def test_what_cannot_be_changed_is_refused():
     model = LOLClassifier(3, average=False).fit(X, y)
     for changed, said in (
         ({"n_prototypes": 4}, "n_prototypes=4 was set after"),
-        ({"scale": False}, "scale=False is not what"),
+        ({"scale": False}, "scale=False is not the setting"),
         ({"average": True}, "average=True was set after"),
     ):
         kept = model.get_params()

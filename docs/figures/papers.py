@@ -97,11 +97,11 @@ def between(path: Path, begin: str, end: str, text: str) -> None:
 def sentence(counts: dict[str, dict[str, int]]) -> str:
     """README's: the cells as stated, and the others in a few words."""
     stated, *others = (counts[way] for way in counts if way != BOUND)
-    beside = [f"{of['reproduced']} of {sum(of.values())}" for of in others]
+    code, in_view = (f"{of['reproduced']} of {sum(of.values())}" for of in others)
+    same, better, worse = (stated[verdict] for verdict in ("reproduced", "better", "worse"))
     return (
-        f"of {sum(stated.values())} published cells {stated['reproduced']} reproduced as stated, {stated['better']} "
-        f"better, {stated['worse']} worse ({beside[0]} as the authors' code does; {beside[1]} with the published "
-        "figure in view)"
+        f"Of {sum(stated.values())} published cells, {same} are reproduced as stated, {better} are better and {worse} "
+        f"worse\n(reproduced as the authors' code does: {code}; with the published figure in view: {in_view})."
     )
 
 

@@ -87,7 +87,7 @@ class Graph:
         return out
 
     def apart(self, value: Value) -> Value:
-        """The same value, which the runtime cannot put together with the next operation.
+        """Keep the runtime from putting this value and the next operation together.
 
         onnxruntime makes one operation of a MatMul and of a factor beside it, which it keeps in float32. In float64,
         a model of one column would be wrong in the eighth digit.

@@ -39,7 +39,7 @@ class Slopes:
         return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
     def stretched(self, weights: np.ndarray) -> Slopes:
-        """The same centres, with these weights on the columns."""
+        """A copy with these weights on the columns."""
         return Slopes(self.centres, self.factors * weights)
 
     def apply(self, X: Any) -> np.ndarray:

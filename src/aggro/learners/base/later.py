@@ -103,8 +103,8 @@ class Store:
         except (KeyError, TypeError):
             gone = f", or is one of {self.expired:,} rows that expired" if self.expired else ""
             raise KeyError(
-                f"No row with the id {id!r} is waiting for a label: it was never predicted with that id, has its label "
-                f"already{gone}. {len(self.rows):,} row(s) are waiting."
+                f"No row with the id {id!r} is waiting for a label: it was never predicted with that id, or has its "
+                f"label already{gone}. {len(self.rows):,} rows are waiting."
             ) from None
 
     def begin(self, id: Any) -> Waiting:

@@ -20,10 +20,10 @@ class ZstdFile(io.RawIOBase):
     """
 
     def __init__(self, file: Any) -> None:
+        self._file, self._ready = file, memoryview(b"")  # first: Python closes a file of which no more was made
         import zstandard
 
         self._new, self._error = zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError
-        self._file, self._ready = file, memoryview(b"")
         self._packed = b""
         self._frame: Any = None  # that is open
 

@@ -80,9 +80,12 @@ def test_random_damage(content, tmp_path):
         (bytes(5000), "not an aggro model"),
         (b"\x02\0\0\0\0\0\0\0{}", "not an aggro model"),
         (b'\x10\0\0\0\0\0\0\0{"w":{"dtype":"F64"}}' + bytes(40), "not an aggro model"),
-        ((2**64 - 1).to_bytes(8, "little") + forge.MAGIC + bytes(100), "claims to have 18446744073709551615 bytes"),
-        ((10**8).to_bytes(8, "little") + forge.MAGIC + bytes(100), "cut off"),
-        ((5).to_bytes(8, "little") + forge.MAGIC + bytes(100), "claims to have 5 bytes"),
+        (
+            (2**64 - 1).to_bytes(8, "little") + forge.CONTAINER_MAGIC + bytes(100),
+            "claims to have 18446744073709551615 bytes",
+        ),
+        ((10**8).to_bytes(8, "little") + forge.CONTAINER_MAGIC + bytes(100), "cut off"),
+        ((5).to_bytes(8, "little") + forge.CONTAINER_MAGIC + bytes(100), "claims to have 5 bytes"),
     ],
     ids=range(11),
 )
@@ -109,7 +112,7 @@ def test_a_huge_sparse_file_takes_no_memory(content, tmp_path):
     path = tmp_path / "huge"
     try:
         with open(path, "wb") as file:
-            file.write((2**40).to_bytes(8, "little") + forge.MAGIC)
+            file.write((2**40).to_bytes(8, "little") + forge.CONTAINER_MAGIC)
             os.truncate(path, 2**40)
     except OSError:
         pytest.skip("the file system has no room for holes")

@@ -75,7 +75,9 @@ def test_every_kind_of_state_is_tried():
     for entry in LEARNERS:
         entry.load()
     tried = {type(state_of(title)) for title in TITLES}
-    assert tried == {kind for kind in RULES if kind.__module__.startswith(PACKAGE)}
+    votes = f"{PACKAGE}learners.auto"  # a vote has no state of its own in a file: its candidates have
+    kinds = {kind for kind in RULES if kind.__module__.startswith(PACKAGE)}
+    assert tried == {kind for kind in kinds if not kind.__module__.startswith(votes)}
 
 
 @pytest.mark.parametrize("title", TITLES)

@@ -14,7 +14,15 @@ from aggro import PAMOClassifier, load, published, streams
 from aggro.engine.jit.compile import from_python
 from aggro.engine.rows import CSR
 from aggro.learners.maxout import block
-from aggro.learners.maxout.row import FROM, PASS_NUMBER, PENDING_MOVES, ROWS_SINCE_MEAN, WAITING, room, work_of
+from aggro.learners.maxout.row import (
+    FROM,
+    PASS_NUMBER,
+    PENDING_MOVES,
+    ROWS_SINCE_MEAN,
+    WAITING,
+    work_of,
+    workspace_size,
+)
 from aggro.learners.maxout.rule import MAXOUT_RULE
 from aggro.learners.maxout.scores import found_ahead as compiled_found_ahead
 from aggro.published import PAClassifier
@@ -437,7 +445,7 @@ def test_a_bad_row_among_those_projected_together_changes_nothing(monkeypatch):
 def test_the_work_space_is_all_used_and_nothing_twice(classes):
     X, y = rows(classes=classes)
     state = paper(5, n_pieces=3, random_state=0).fit(X, y)._model.state
-    out = np.arange(float(room(state)))
+    out = np.arange(float(workspace_size(state)))
     assert np.concatenate(work_of(state, out)).tolist() == out.tolist()
 
 
@@ -445,7 +453,7 @@ def test_the_work_space_is_all_used_and_nothing_twice(classes):
 def test_a_look_returns_the_squared_norm(scale):
     X, y = rows()
     model = paper(random_state=0, scale=scale).fit(X, y)._model
-    look, out = from_python(MAXOUT_RULE.look), np.empty(room(model.state))
+    look, out = from_python(MAXOUT_RULE.score), np.empty(workspace_size(model.state))
     S = csr_matrix(X)
     for form in (X, CSR(S.indptr.astype(np.int64), S.indices.astype(np.int64), S.data, S.shape[1])):
         found = [look(model.state, model.params, form, np.uint64(i), out) for i in range(5)]

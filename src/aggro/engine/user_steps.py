@@ -16,7 +16,7 @@ import dis
 import inspect
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -73,6 +73,16 @@ def recalled(name: str, module: str) -> OwnStep:
     if name not in OWN_STEPS:
         import_module(module)
     return OWN_STEPS[name]
+
+
+@overload
+def step(function: Callable[[float, float, float], float], *, name: str | None = None, hinge: bool = True) -> OwnStep: ...
+
+
+@overload
+def step(
+    function: None = None, *, name: str | None = None, hinge: bool = True
+) -> Callable[[Callable[[float, float, float], float]], OwnStep]: ...
 
 
 def step(function: Any = None, *, name: str | None = None, hinge: bool = True) -> Any:

@@ -48,7 +48,8 @@ def load(path: Path, *, shell: bool = True) -> Any:
     Returns
     -------
     learner : learner
-        The learner. It predicts and learns exactly as the saved one would.
+        The learner. It predicts and learns exactly as the saved one would. The file says which class it is, so name the
+        class for type checkers: ``model: PAClassifier = load("m.aggro")``.
 
     Raises
     ------

@@ -95,13 +95,6 @@ def add_pair(pairs, k, d, hit, t):
     pairs[k, u8(bin_of(d)), hit] += t * t
 
 
-@inline
-def add_block(pairs, leads, y, start, stop, t):
-    """Count the pairs of rows ``start`` to ``stop`` of two classes, from their leads; t pairs were before them."""
-    for k in range(start, stop):
-        add_pair(pairs, u8(1), leads[k - start], u8(np.int64(y[k])), t + np.float64(k - start + u8(1)))
-
-
 @exact
 def divided(d, spread):
     """A lead in units of their mean size; to the letter, since what is near the edge of a bin must stay there."""

@@ -76,6 +76,7 @@ def is_squared(params):
 def weight_among_classes(tally, c, weight):
     """The weight of a row if all classes shall weigh the same, by the rows of each so far and this one."""
     seen, live = tally.rows[SEEN], tally.rows[LIVE]
+    # n/(live · n_c), the "balanced" weight of scikit-learn, with this row already among the counted ones.
     return min(weight * ((seen + 1) / (live * (tally.classes[u8(c)] + 1.0))), HUGE)
 
 
@@ -90,19 +91,27 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, 
     updates = mistakes = np.int64(0)
     k, again = i, False
     while t < end:
+        # This counts the row in the statistics of the features.
+        # So it must not run again if another path learns the row.
         k, again = transform(state, X, i, Z, marks, True)
         if again or not are_ordinary:
             break
+        # NaN stands for every row that needs the general path: a value that is refused, or a norm too small for a step.
         q = fast_score(state, params, Z, k, out)
         if q != q:
             break
+        # Score and loss are noted before the update: that is progressive validation. If the update declines the row,
+        # the general path overwrites this line of the block, since n has not advanced.
         block.scores[n, 0], block.targets[n] = out[0], y[t]
+        # Read now, because the update may let another candidate predict.
         candidate = candidate_of(state, params)
         loss, mistake = loss_of(state, params, y[t], out)
+        # The update declines before it changes anything, so the general path starts from the same state.
         moved = fast_update(state, params, Z, k, y[t], 1.0, out, q)
         if moved < 0:
             break
         block.losses[n] = loss
+        # Only now, because this counts the lead in the mean size of leads, and each row must be counted once.
         if has_candidates(params) and state.tally.classes.shape[0] > 1:
             block.units[n] = size_of_lead(state.tally, candidate, 2.0 * abs(block.scores[n, 0]), are_new)
         updates += moved
@@ -117,6 +126,7 @@ def learn_ordinary_rows(state, params, X, Z, marks, y, t, end, i, are_ordinary, 
 def count_classes(tally, block, start, stop):
     """Count some rows of the block, which are of two classes, or of none."""
     if tally.classes.shape[0] > 1:
+        # The targets are 0 or 1, so their sum is the count of class 1.
         ones = 0.0
         for i in range(start, stop):
             ones += block.targets[i]
@@ -130,10 +140,12 @@ def judge_row(state, params, y, scores, known, costs, block, n, are_new):
     for k in range(u8(block.scores.shape[1])):
         block.scores[n, k] = scores[k]
     block.targets[n] = y
+    # The rule works in units of the scaled target. The loss goes back to the units that the user gave.
     loss, mistake = loss_of(state, params, wanted(state, y), scores)
     block.losses[n] = min(loss * target_unit(state), HUGE)
     tally, c, unit = state.tally, np.int64(y), 1.0
     if tally.classes.shape[0] > 1:
+        # Leads are kept in units of their mean size, so that a change of candidate does not change their scale.
         if has_candidates(params) and known > 1:
             candidate, lead = candidate_of(state, params), lead_of(scores, columns(state), known)
             unit = size_of_lead(tally, candidate, lead, are_new)
@@ -159,11 +171,13 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
     Scores and losses of a few rows at a time are handed to the ``observer`` (``engine.monitor.observer``), which
     counts them.
     """
+    # All arrays are allocated here, before the loop over rows.
     tally, rows, classes = state.tally, state.tally.rows, state.tally.classes.shape[0]
     Z, marks = ready_for(state, X, start, stop)
     needed = u8(workspace_size(state))
     space = np.empty(needed + (needed if averaged else u8(0)))
     out, mean = space[:needed], space[needed:]  # the scores of the last iterate, and of the average
+    # ``rows_left`` never exceeds LARGEST_BLOCK, so no block holds more rows than this.
     most = u8(min(stop - start, LARGEST_BLOCK))
     units = np.empty(most if has_candidates(params) else u8(0))
     block = Block(np.empty((most, u8(columns(state)))), np.empty(most), np.empty(most), units)
@@ -177,17 +191,22 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
         are_ordinary = may_be_ordinary and (classes < 2 or known == 2)
         left, n, mistakes = u8(rows_left(tally)), u8(0), np.int64(0)
         while n < left and t < u8(stop):
+            # A row of weight 0 is not scored, counted or learned, so it leaves no trace in any bit.
             weight = s[t] if s.shape[0] else 1.0
             if weight == 0.0:
                 t += u8(1)
                 continue
+            # The fast path gets the rest of the block. It stops at the
+            # first row that needs the general path, maybe at once.
             before, end, i = n, min(t + left - n, u8(stop)), u8(order[t]) if order.shape[0] else t
             t, n, moved, wrong, i, k, again = learn_ordinary_rows(
                 state, params, X, Z, marks, y, t, end, i, are_ordinary, out, block, n, observer.are_new
             )
+            # These counts concern the rows that the fast path took. It has already advanced t, n and the rows seen.
             rows[UPDATES] += moved
             mistakes += wrong
             count_classes(tally, block, before, n)
+            # All rows up to the end of the block were ordinary: no row is left that was transformed and not learned.
             if t == end:
                 break
             # Score a row of any kind. One that is not finite ends the pass before anything is counted.
@@ -198,6 +217,7 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
             # Its class is live from here on, since ``loss_of`` and ``update`` go over the live classes.
             if classes > 1:
                 rows[LIVE] = max(rows[LIVE], np.int64(y[t]) + 1)
+            # "balanced": the weight follows the class counts so far, which the stream supplies.
             if costs.shape[0] == 1 and costs[0] == BALANCED:
                 weight = weight_among_classes(tally, np.int64(y[t]), weight)
             # Judge it before it is learned, by the model that predicts: this is progressive validation.
@@ -218,10 +238,12 @@ def run(state, params, X, y, s, order, start, stop, costs, averaged, observer):
             rows[UPDATES] += update(state, params, Z, k, wanted(state, y[t]), weight, out, q)
             rows[SEEN] += 1
             n, t = n + u8(1), t + u8(1)
+            # A new class ends the block: the observer takes one number of known classes for all rows of a block.
             if classes > 1:
                 tally.classes[u8(np.int64(block.targets[n - u8(1)]))] += 1.0
                 if rows[LIVE] != known:
                     break
+        # By address: the observer needs the tally alone, so it is compiled once, and not into the pass of every rule.
         if n > u8(0):
             facts = np.int64(n), known, mistakes, is_squared(params), observer.are_new
             jump(observer.at, np.int64(0), (tally, costs, block, *facts))
@@ -236,9 +258,11 @@ def score_rows(state, params, X, scores):
     n = np.int64(n_rows(X))
     Z, marks = ready_for(state, X, np.int64(0), n)
     for i in range(u8(n)):
+        # Without counting: a prediction must not change what is known of the features.
         q = score_averaged(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(i)
+        # Back from scaled units to those of the target.
         for k in range(models):
             scores[i, k] = predicted(state, out[k])
     return np.int64(-1)
@@ -270,9 +294,11 @@ def learn_row(model, row, y, s, pass_at):
     """Learn one packed row with packed arguments; return 1, or 0 if the row is not finite."""
     one = content(model)
     (X,) = content(row)
+    # Written through the writable twins of the read-only arrays that the pass gets: no array is made for a row.
     one.target[0] = y
     one.weight[0] = s
     weights = one.weights
+    # No weights at all instead of a weight of 1: only then may the pass take its fast path.
     if s == 1.0:
         weights = weights[:0]
     rest = (one.targets, weights, one.order, FIRST_ROW, AFTER_FIRST_ROW, one.costs, one.averaged, one.observer)
@@ -296,11 +322,13 @@ def learn_dict(model, reader, x, y, s, room, pass_at, row_at):
     Unknown features are added, up to ``room`` names; if the row is not learned they are taken back.
     """
     one = content(reader)
+    # Noted before unknown features are added, so that they can be taken back.
     n_names = PyList_Size(one.names)
     left_out = read_dict(x, one, -np.inf, LARGEST_VALUE, room)
     if left_out != 0:
         return np.int64(DOES_NOT_FIT)
     learned = jump(row_at, np.int64(0), (model, reader, y, s, pass_at))
+    # The row was refused: names that only this row had must not widen the model.
     if learned == 0:
         take_back(one, n_names)
     return learned
@@ -327,6 +355,7 @@ def kinds_of(part: Any) -> Iterator[Any]:
     """Iterate over what Numba derives a type from: the kind of a part, then those of the parts inside it."""
     if isinstance(part, np.ndarray):
         flags = part.flags.num
+        # Numba types an array that has both orders as C-contiguous, so F_ORDER matters only without C_ORDER.
         order = C_ORDER if flags & C_ORDER else F_ORDER
         yield part.dtype, part.ndim, flags & (order | ALIGNED | WRITEABLE)
         return

@@ -65,6 +65,7 @@ BALANCED = -1.0  # in the place of costs: by the classes counted so far
 def middles() -> np.ndarray:
     """The d in the middle of each bin."""
     k = np.arange(SIDE)
+    # 1.25 and 1.75 times a power of two: the middles of the two halves of an octave.
     right = (1.25 + 0.5 * (k % 2)) * 2.0 ** (OCTAVES + k // 2)
     return np.concatenate([-right[::-1], right])
 
@@ -75,14 +76,17 @@ MIDDLES = middles()
 @inline
 def bin_of(d):
     """The bin of a lead, without a branch: 64 + k for one from 0 on, 63 − k below."""
+    # The exponent and the first bit of the mantissa are neighbours: 12 bits that number half octaves.
     bits = bits_of(d)
     k = min(max(((bits >> 51) & 0xFFF) - FIRST_BIN, 0), SIDE - 1)
+    # A shift of the sign bit gives all ones for a negative lead, and they flip 64 + k into 63 − k.
     return k ^ SIDE ^ ((bits >> 63) & (BINS - 1))
 
 
 @inline
 def are_paired(counted, filled, costs):
     """Whether the pairs of a block are counted that was begun ``filled`` rows ago."""
+    # Decided by the first row of the block, so that a block is counted whole or not at all.
     begun = counted - filled
     return (
         begun < FOURTH_BLOCKS_FROM or (begun >> 7) & (3 if begun < EIGHTH_BLOCKS_FROM else 7) == 0 or costs.shape[0] > 0
@@ -105,12 +109,15 @@ def divided(d, spread):
 def size_of_lead(tally, choice, size, counting):
     """What leads are divided by before a row with a lead of this size, by the member ``choice``; then it may count."""
     marks, sums = tally.marks, tally.sums
+    # What is returned was known before this row: a lead is never measured by itself.
     spread = sums[LEAD_SIZE] if sums[LEAD_SIZE] > 0.0 else 1.0
     if not counting:
         return spread
+    # Another candidate predicts: its scores may have another scale, so the mean moves to it quickly.
     if marks[SELECTED] != choice:
         marks[SELECTED], marks[SELECTED_SINCE] = choice, 0
     marks[SELECTED_SINCE] += 1
+    # A plain mean at first, then a fading one over about LATE_ROWS rows. The first lead of all is the mean itself.
     share = 1.0 / np.float64(min(marks[SELECTED_SINCE] + 1, LATE_ROWS)) if sums[LEAD_SIZE] > 0.0 else 1.0
     sums[LEAD_SIZE] += share * (min(size, FURTHEST_RAISE) - sums[LEAD_SIZE])
     return spread
@@ -121,6 +128,7 @@ def lead_of(scores, columns, known):
     """How far the best score is above the second."""
     if columns == 1:
         return 2.0 * abs(scores[0])
+    # Best and second best in one reading of the scores.
     best, second = -np.inf, -np.inf
     for k in range(known):
         f = scores[u8(k)]
@@ -132,9 +140,11 @@ def lead_of(scores, columns, known):
 @inline
 def add_pairs(pairs, c, scores, known, t, spread):
     """Count the pairs of a row of class c that has a score for each of the ``known`` classes; of two, that of one."""
+    # Of two classes one curve is enough, since the leads are mirror images.
     if known == 2 and c < 2:
         add_pair(pairs, u8(1), divided(scores[u8(1)] - scores[u8(0)], spread), u8(c == 1), t)
         return
+    # The lead of a class is its score less the best of the others: the second best for the winner, else the best.
     best, second = -np.inf, -np.inf
     for k in range(known):
         f = scores[u8(k)]
@@ -175,12 +185,16 @@ def slopes_of_loss(bins, high, low, a, b):
     for i in range(u8(BINS)):
         other, own = bins[i, u8(0)], bins[i, u8(1)]
         if other + own > 0.0:
+            # A bin of pairs counts as one point at its middle, with softened targets for both kinds.
             d, both, wanted = MIDDLES[i], other + own, own * high + other * low
             z = a * d + b
+            # exp of a number that is never positive cannot overflow;
+            # p and the log loss follow from it for either sign of z.
             e = np.exp(-abs(z))
             p = (1.0 if z >= 0.0 else e) / (1.0 + e)
             loss += both * (max(z, 0.0) + np.log1p(e)) - wanted * z
             g = both * p - wanted
+            # A bend that is never 0 keeps the Hessian positive where the sigmoid is flat.
             h = both * max(p * (1.0 - p), 1e-12)
             ga += g * d
             gb += g
@@ -199,17 +213,22 @@ def fit_curve(bins, last, line):
         n1 += bins[i, u8(1)]
     if n0 + n1 == 0.0:
         return
+    # Two units: raw weights for the loss, and effective numbers of pairs for the targets.
     own, other = n1, n0
     n0, n1 = n0 * (EFFECTIVE / last), n1 * (EFFECTIVE / last)
+    # Platt's targets (n₁ + 1)/(n₁ + 2) and 1/(n₀ + 2): they keep the slope finite where the classes are separable.
     high, low = (n1 + 1.0) / (n1 + 2.0), 1.0 / (n0 + 2.0)
     wanted = own * high + other * low
+    # The log odds of the targets: the optimum of b with a = 0, in closed form.
     flat = np.log(wanted / (own + other - wanted))  # b of the best curve with a = 0
     least = (own + other) * (max(flat, 0.0) + np.log1p(np.exp(-abs(flat)))) - wanted * flat
+    # Start from the last curve if it beats the flat one: few steps are then left. Else the flat one is the start.
     a, b = line[SLOPE], line[OFFSET]
     loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
     if not (a > 0.0 and loss < least):
         a, b = 0.0, flat
         loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a, b)
+    # Newton's method on a convex loss in two numbers: the 2 × 2 system is solved by its determinant.
     for _ in range(NEWTON_STEPS):
         haa *= 1.0 + 1e-9  # a single bin leaves one of the two open
         det = haa * hbb - hab * hab
@@ -219,12 +238,14 @@ def fit_curve(bins, last, line):
         gain = ga * da + gb * db  # of a whole step, twice what the parabola promises
         if not gain > SETTLED_GAIN * loss:
             break
+        # Halve the step until the loss falls enough (Armijo). So the method converges from any start.
         step, before = 1.0, loss
         while step > SHORTEST:
             loss, ga, gb, haa, hab, hbb = slopes_of_loss(bins, high, low, a - step * da, b - step * db)
             if loss <= before - 1e-4 * step * gain:
                 break
             step *= 0.5
+        # No step of any length lowers the loss: the minimum is reached but for rounding.
         if not loss < before:
             break
         a, b = a - step * da, b - step * db
@@ -237,11 +258,13 @@ def fit_curve(bins, last, line):
 def raise_scores(tally, costs, live):
     """How much each class's score is raised, for the decision of least cost; not at all where costs are equal."""
     curve = tally.curve
+    # Equal costs raise nothing. "balanced" never counts as equal: there the class counts decide.
     balanced = costs.shape[0] == 1 and costs[0] == BALANCED
     equal = not balanced
     for k in range(u8(live)):
         curve[k, u8(RAISED)] = 0.0
         equal &= costs[k] == costs[0] if not balanced else True
+    # ā, the mean slope: it turns log odds into units of scores.
     slope = 0.0
     first = u8(0) if live > 2 else u8(1)
     for k in range(first, u8(live)):
@@ -250,10 +273,12 @@ def raise_scores(tally, costs, live):
         return
     if not slope > 0.0:  # scores that say nothing: the costs and the shares of the classes decide
         slope = FLATTEST
+    # δ_k = (log v_k + ½b_k)/ā. Of two classes there is one curve, and the first class has its mirror image −b.
     for k in range(u8(live)):
         cost = 1.0 / max(tally.classes[k], 1.0) if balanced else max(costs[k], 1e-300)
         height = -curve[u8(1), u8(OFFSET)] if live == 2 and k == u8(0) else curve[k, u8(OFFSET)]
         curve[k, u8(RAISED)] = (np.log(cost) + 0.5 * height) / slope
+    # Only differences between classes decide, so the mean is taken off; the raises stay near 0.
     middle = 0.0
     for k in range(u8(live)):
         middle += curve[k, u8(RAISED)] / np.float64(live)
@@ -275,6 +300,7 @@ def fit_curves(tally, counted, costs, live):
 @inline
 def is_due(counted):
     """Whether curves are to be fitted after so many rows: eight times in every doubling, then four; at blocks' ends."""
+    # A curve of fewer pairs would be noise.
     if counted < FIRST_CURVE_AFTER:
         return False
     step = 32 if counted < FOURTH_BLOCKS_FROM else 64
@@ -289,6 +315,7 @@ def is_due(counted):
 @kernel
 def isotonic(pairs, counted, heights):
     """The heights of each class's bins by pools of those that fall; bins without pairs have that of the pool before."""
+    # Weights become effective numbers of pairs, so that the ½ and 1 below are in units of a pair.
     last = max(np.float64(counted) * np.float64(counted), 1.0)
     own, all_, end = np.empty(BINS), np.empty(BINS), np.empty(BINS, np.int64)
     for k in range(u8(pairs.shape[0])):
@@ -298,14 +325,17 @@ def isotonic(pairs, counted, heights):
             if w0 + w1 == 0.0:
                 heights[k, i] = np.nan
                 continue
+            # Pool adjacent violators: each bin starts as a pool of its own.
             own[n], all_[n], end[n] = w1, w0 + w1, i
             heights[k, i] = 0.0
             n += 1
+            # Merge while the share falls or stays; shares are compared by cross products, so nothing is divided.
             while n > 1 and own[n - 2] * all_[n - 1] >= own[n - 1] * all_[n - 2]:
                 own[n - 2] += own[n - 1]
                 all_[n - 2] += all_[n - 1]
                 end[n - 2] = end[n - 1]
                 n -= 1
+        # (s + ½)/(n + 1): no probability is exactly 0 or 1. Bins without pairs stay NaN, and are interpolated later.
         pool = 0
         for i in range(BINS):
             if heights[k, i] == heights[k, i]:
@@ -320,11 +350,13 @@ def by_heights(heights, d):
     i = bin_of(d)
     if d < MIDDLES[i]:
         i -= 1  # the bin with its middle at or before d, -1 if there is none
+    # Search outwards for bins that have pairs: NaN marks those without.
     low, high = i, i + 1
     while low >= 0 and heights[low] != heights[low]:
         low -= 1
     while high < BINS and heights[high] != heights[high]:
         high += 1
+    # Beyond the outermost bins the height stays constant; without any pairs the probability is ½.
     if low < 0:
         return heights[high] if high < BINS else 0.5
     if high == BINS:
@@ -338,9 +370,11 @@ def probability(line, heights, d):
     """That of a class with the lead d. Without a curve yet, a lead of 1 has odds of e."""
     if heights.shape[0]:
         return by_heights(heights, d)
+    # 0, 0 marks a curve that was not fitted yet.
     a, b = line[SLOPE], line[OFFSET]
     if a == 0.0 and b == 0.0:
         a = 1.0
+    # Cut at ±700, where exp is still a float.
     return 1.0 / (1.0 + np.exp(-min(max(a * d + b, -700.0), 700.0)))
 
 
@@ -353,11 +387,13 @@ def probabilities(scores, curve, heights, shares):
     live = u8(shares.shape[1])
     none = heights[:0, 0] if heights.shape[0] == 0 else heights[0]
     for i in range(u8(scores.shape[0])):
+        # Two classes have one curve, so the probabilities sum to 1 without a division.
         if live == u8(2):
             d = 2.0 * scores[i, 0] if scores.shape[1] == 1 else scores[i, 1] - scores[i, 0]
             p = probability(curve[1], none if heights.shape[0] == 0 else heights[1], d)
             shares[i, 0], shares[i, 1] = 1.0 - p, p
             continue
+        # One curve for each class against the best of the others; the shares are then divided by their sum.
         total = 0.0
         for k in range(live):
             best = -np.inf

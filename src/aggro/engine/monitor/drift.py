@@ -85,10 +85,12 @@ def into_ring(tally, rows):
 def into_window(tally, rows):
     """The block that is full is the newest bucket; where there are four of a size, the two oldest become one."""
     window, counts, sums = tally.window, tally.counts, tally.sums
+    # A bucket keeps the rows, the sum of errors and the sum of their squares: enough for a mean and a variance.
     n, s, ss = rows, sums[BLOCK_ERRORS], sums[BLOCK_SQUARES]
     sums[ALL_ROWS] += n
     sums[ALL_ERRORS] += s
     sums[ALL_SQUARES] += ss
+    # From the smallest size up: each size that is full passes a merged pair on to the next one.
     for level in range(u8(BUCKET_SIZES)):
         count = u8(counts[level])
         row = window[level]
@@ -110,6 +112,7 @@ def into_window(tally, rows):
 
 def doubts() -> np.ndarray:
     """L, by the number of sizes that the window has."""
+    # The most rows that a window with so many sizes can hold. L then changes with the sizes, and not with every row.
     most = np.array([128.0 * BUCKETS_OF_A_SIZE * 2.0**levels for levels in range(BUCKET_SIZES + 1)])
     return np.asarray(np.log(2.0 * np.log(most) / DRIFT_CONFIDENCE))
 
@@ -130,12 +133,16 @@ def cut_found(tally, most):
     levels = u8(0)
     while levels < u8(BUCKET_SIZES) and counts[levels] > 0:  # none is empty below the largest
         levels += u8(1)
+    # The condition times n_old·n_new, without a division: |rise| > √(bar·n_old·n_new) + margin, where
+    # bar = 2σ²·L·n and margin = (2/3)·L·n.
     mean = s / n
     doubt = DOUBTS[levels] * n
+    # Cut at 0: rounding may leave a variance slightly below it.
     bar = 2.0 * max(ss / n - mean * mean, 0.0) * doubt
     margin = (2.0 / 3.0) * doubt
     new_n = new_s = 0.0
     found = 0.0
+    # From the newest bucket back, so that the new part of the next cut is this one and a bucket more.
     for level in range(min(levels, u8(most))):
         for back in range(u8(1), u8(counts[level]) + u8(1)):
             k = u8(counts[level]) - back
@@ -143,9 +150,11 @@ def cut_found(tally, most):
             new_s += window[level, k, u8(1)]
             rise = new_s * n - s * new_n  # times n_old n_new
             rest = abs(rise) - margin
+            # Both sides squared instead of a root; that is allowed because the left side is above 0 by then.
             if rest > 0.0 and rest * rest > bar * new_n * (n - new_n):
                 if rise > 0.0:
                     return new_n
+                # A fall of the error is only remembered: an older cut may still show a rise, which is what drift means.
                 found = -1.0
     return found
 
@@ -153,6 +162,7 @@ def cut_found(tally, most):
 @part
 def add_up(tally):
     """The window's rows, errors and squares."""
+    # Summed over the buckets anew instead of subtracting what left, so rounding errors do not pile up.
     n = s = ss = 0.0
     for level in range(u8(BUCKET_SIZES)):
         for k in range(u8(tally.counts[level])):
@@ -166,6 +176,7 @@ def add_up(tally):
 def forget_oldest(tally):
     """Drop the oldest bucket of the window."""
     counts = tally.counts
+    # The oldest bucket is the first one of the largest size in use.
     for back in range(u8(BUCKET_SIZES)):
         level = u8(BUCKET_SIZES - 1) - back
         if counts[level] > 0:
@@ -200,26 +211,32 @@ def recent_mean(tally):
 def look_for_change(tally, rows, seen):
     """The end of a block of so many rows: it enters ring and window, and drift is noted at row ``seen``."""
     into_ring(tally, rows)
+    # Losses have an error only once a reference mean is known; until then the window stays empty.
     if tally.classes.shape[0] > 1 or tally.sums[REFERENCE] > 0.0:
         into_window(tally, rows)
     tally.sums[BLOCK_ERRORS] = tally.sums[BLOCK_SQUARES] = tally.sums[BLOCK_LOSS] = 0.0
     risen = False
     # An old cut can wait: one that was not there at the last block came with the newest rows.
     found = cut_found(tally, BUCKET_SIZES if tally.marks[RING_PLACE] % 8 == 0 else SMALL_BUCKETS)
+    # A cut was found: drop old buckets until no two parts of the window differ any more.
     while found != 0.0:
         risen |= found > 0.0
         forget_oldest(tally)
         add_up(tally)
+        # After a rise the whole old part goes: its rows describe a stream that is over.
         while found > 0.0 and tally.sums[ALL_ROWS] > found:
             forget_oldest(tally)
             add_up(tally)
         found = cut_found(tally, BUCKET_SIZES)
+    # The last changes are a ring: the newest row overwrites the oldest.
     if risen:
         drifts = tally.marks[N_CHANGES]
         tally.marks[u8(N_CHANGES + 1 + drifts % CHANGES_KEPT)] = seen
         tally.marks[N_CHANGES] = drifts + 1
     if tally.classes.shape[0] == 1:
         tally.sums[WATCHED] = 0.0
+        # The unit of losses follows the stream: below half of the
+        # reference, or from 8 times it on, a new window starts.
         mean, reference = recent_mean(tally), tally.sums[REFERENCE]
         if mean > 0.0 and not 0.5 * reference <= mean < 0.5 * LARGEST_LOSS * reference:
             refer_anew(tally, mean)

@@ -54,19 +54,23 @@ def standardise_row(moments, learning, x, z):
     """
     counts, means, squares = moments.counts, moments.means, moments.squares
     for j in range(u8(x.shape[0])):
+        # A NaN is a missing value: it stays one, and is not counted.
         if x[j] != x[j]:
             z[j] = np.nan
             continue
         t = counts[j]
         gap, v = min(max(x[j], -LARGEST_SCALED), LARGEST_SCALED) - means[j], squares[j] / max(t, 1.0)
+        # By the moments before the row, so that no value is measured by itself.
         expected = expected_variance(t, v)
         z[j] = gap / np.sqrt(expected) if expected > 0.0 else 0.0
         if learning > 0.0:
+            # Welford's update; gap·rest is the distance from the new mean, so gap²·rest is what the squares grow by.
             share = 1.0 / (t + 1.0)
             rest = t * share
             counts[j] = t + 1.0
             means[j] += gap * share
             squares[j] += gap * gap * rest
+            # Few values, or one that is far: learned as it is with itself counted, which bounds it by √t.
             if t < PRIOR_ROWS or gap * gap > farthest(t) * v:
                 v = squares[j] * share
                 z[j] = gap * rest / np.sqrt(v) if v > NO_VARIANCE else 0.0
@@ -83,6 +87,7 @@ def centres_and_factors(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
     """What is subtracted from each column, and what it is multiplied by then."""
     t = moments.counts
     v = moments.squares / np.maximum(t, 1.0)
+    # The same variance to expect as in ``standardise_row``; columns without one get the factor 0.
     known = (t > 3.0) & (v > NO_VARIANCE)
     expected = np.where(known, v * (t + 1.0) / np.where(known, t - 3.0, 1.0), 1.0)
     return moments.means, np.where(known, 1.0 / np.sqrt(expected), 0.0)

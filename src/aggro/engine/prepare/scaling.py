@@ -102,6 +102,7 @@ def fits_list(places: np.ndarray, state: Any) -> str:
     """Check that ``places`` agrees with the list of frequent features: an error message, or an empty string."""
     scaling = state.scaling
     listed = scaling.listed[: int(scaling.facts[LISTED_COLUMNS])]
+    # The list says which features are frequent; places are its inverse, and must agree with it entry by entry.
     wanted = np.zeros_like(places)
     wanted[listed] = 1 + np.arange(listed.shape[0])
     return "" if (places == wanted).all() else "does not say where the features of the list stand"
@@ -160,6 +161,8 @@ def inverse_root(a):
 
     Division and square root of eight numbers would take five times as long as all else that is done for them.
     """
+    # The shifted bits give a first guess within four hundredths. Each of Newton's steps squares the relative error,
+    # so four of them reach the last digits.
     y = np.int64(GUESS - (np.float64(a).view(np.int64) >> np.int64(1))).view(np.float64)
     half = 0.5 * a
     y = y * (1.5 - half * y * y)
@@ -195,6 +198,7 @@ def farthest(count):
 @exact
 def standard_value(t, share, x, n, a, c):
     """Standardise the value x by the moments of t rows; also return whether it is far. ``share`` is 1/t."""
+    # Mean and variance over all t rows, though only the n values that are not 0 were counted.
     lacking = (t - n) * share  # the share of the rows that do not have the feature; 0 to the bit if there are none
     v = (c + a * a * n * lacking) * share
     z = (x - a * (1.0 - lacking)) * inverse_root(max(v, NO_VARIANCE))
@@ -205,6 +209,7 @@ def standard_value(t, share, x, n, a, c):
 def rms_value(each, x, n, a, c):
     """Divide the value x by its root mean square; also return whether it is far. ``each`` is 1/n, or 1 where n is 0."""
     s = (c + a * a * n) * each
+    # A feature that was never seen is divided by its own size: it becomes ±1.
     s = s if n > 0.0 else x * x
     z = x * inverse_root(max(s, NO_VARIANCE))
     return (z if s > NO_VARIANCE else 0.0), z * z > farthest(n)
@@ -213,6 +218,7 @@ def rms_value(each, x, n, a, c):
 @exact
 def scaled_value(mode, t, share, x, n, a, c):
     """Scale the value x by the moments of t rows, as the mode says; also return whether it is far. ``share`` is 1/t."""
+    # "auto" centres a feature that at least a quarter of the rows have; rarer ones keep their zeros.
     if mode == STANDARD_MODE or (mode == AUTO_MODE and 4.0 * n >= t):
         return standard_value(t, share, x, n, a, c)
     return rms_value(1.0 / max(n, 1.0), x, n, a, c)
@@ -234,8 +240,10 @@ def largest_row(X, start, stop):
 def list_room(scaling, X, start, stop):
     """Upper bounds while these rows are transformed: features in the list, and entries of a transformed row."""
     width = np.int64(scaling.moments.shape[1])
+    # Each row can put at most all of its entries on the list, so the list grows by no more than that.
     n = largest_row(X, start, stop)
     listed = min(width, np.int64(scaling.facts[LISTED_COLUMNS]) + n * np.int64(stop - start))
+    # Where every feature is centred, or dense rows came in between, the list may be all features.
     if scaling.facts[SCALE_MODE] == STANDARD_MODE or scaling.facts[DENSE_COLUMNS] == 1:
         listed = width
     return listed, max(min(width, listed + n), 1)
@@ -254,14 +262,17 @@ def has_unit_norm(X, i):
     for k in range(*stored(X, i)):
         _, x = entry(X, i, k)
         q += x * x
+    # A row of zeros has no direction to normalise, so it does not speak against unit norm.
     return q == 0.0 or abs(q - 1.0) <= NORM_IS_1
 
 
 @exact
 def full_eight(share, x, a, c):
     """Standardise eight values of features that no row has lacked; also return their squares. ``share`` is 1/t."""
+    # No row lacks these features, so n = t: c/t is the variance, without the terms for absent values.
     v = c * spread(share)
     z = (x - a) * inverse_roots(most(v, spread(NO_VARIANCE)))
+    # A factor of 0 or 1 for each lane, since lanes cannot branch: features that never varied become 0.
     return z * (spread(1.0) - not_positive(v - spread(NO_VARIANCE))), z * z
 
 
@@ -269,14 +280,17 @@ def full_eight(share, x, a, c):
 def any_eight(mode, t, share, x, n, a, c):
     """Scale eight values, bit-for-bit as ``scaled_value`` does; the second vector is above 0 where a value is far."""
     one, still = spread(1.0), spread(NO_VARIANCE)
+    # The same products in the same order as ``standard_value``, so that both ways have the same bits.
     lacking = (spread(t) - n) * spread(share)
     own = a * a * n
     v = (c + own * lacking) * spread(share)
     standard = (x - a * (one - lacking)) * inverse_roots(most(v, still))
+    # Above 0 where z² is beyond the bound: judged before features without variance become 0.
     away = standard * standard - spread(farthest(t))
     standard = standard * (one - not_positive(v - still))
     if mode == STANDARD_MODE:
         return standard, away
+    # The mean square of the values that are not 0; n is at least 1 in the division.
     s = (c + own) * (one / most(n, one))
     s = s + where_equal(n, spread(0.0), x * x)  # c and a are 0 then
     rms = x * inverse_roots(most(s, still))
@@ -284,6 +298,7 @@ def any_eight(mode, t, share, x, n, a, c):
     rms = rms * (one - not_positive(s - still))
     if mode == RMS_MODE:
         return rms, away_rms
+    # "auto": both forms for all lanes, and then factors of 0 and 1 choose between them.
     centred = not_positive(spread(t) - spread(4.0) * n)
     divided = one - centred
     return centred * standard + divided * rms, most(
@@ -295,10 +310,12 @@ def any_eight(mode, t, share, x, n, a, c):
 def count_eight(full, t, x, n, a, c):
     """Update the counts, means and squared deviations of eight features with these values, after t rows."""
     gap = x - a
+    # Welford's update. With n = t in all lanes one division serves all eight.
     if full:
         a = a + gap * spread(1.0 / (t + 1.0))
         return spread(t + 1.0), a, c + gap * (x - a)
     one = spread(1.0)
+    # Zeros are absent values: their lanes keep n, a and c through a factor of 0.
     there = one - where_equal(x, spread(0.0), one)
     n = n + there
     a = a + gap * (one / most(n, one)) * there
@@ -315,9 +332,12 @@ def scale_eights(mode, t, moments, x, z, full, counting):
     share = 1.0 / max(t, 1.0)
     width = u8(x.shape[0])
     end = width - u8(LANES)
+    # The three rows of the moments, as offsets into one flat array.
     N_, A_, C_ = N * width, COLUMN_MEAN * width, COLUMN_SQUARES * width
     last_x = load(x, end)
+    # Read before the loop counts the eight that these overlap, so that no feature is counted twice.
     last_n, last_a, last_c = load(moments, N_ + end), load(moments, A_ + end), load(moments, C_ + end)
+    # With all features present the bound is one number for the row; otherwise each feature has its own n.
     bound = farthest(t)
     if full:
         last_z, away = full_eight(share, last_x, last_a, last_c)
@@ -326,6 +346,7 @@ def scale_eights(mode, t, moments, x, z, full, counting):
         last_z, away = any_eight(mode, t, share, last_x, last_n, last_a, last_c)
     if counting:
         last_n, last_a, last_c = count_eight(full, t, last_x, last_n, last_a, last_c)
+    # Only whole eights; what is left of the row is among the last eight, which are handled already.
     for j in range(u8(0), width - u8(LANES - 1), u8(LANES)):
         v, n, a, c = load(x, j), load(moments, N_ + j), load(moments, A_ + j), load(moments, C_ + j)
         if full:
@@ -340,6 +361,7 @@ def scale_eights(mode, t, moments, x, z, full, counting):
             store(moments, N_ + j, n)
             store(moments, A_ + j, a)
             store(moments, C_ + j, c)
+    # Written last: where they overlap, they hold the same numbers as the loop has written.
     store(z, end, last_z)
     if counting:
         store(moments, N_ + end, last_n)
@@ -355,9 +377,11 @@ def scale_dense_row(mode, t, moments, x, z, counting):
     n, a, c = moments[N], moments[COLUMN_MEAN], moments[COLUMN_SQUARES]
     far = False
     for j in range(u8(z.shape[0])):
+        # Features that the model knows and this row does not have count as zeros.
         v = min(max(np.float64(x[j]), -LARGEST_SCALED), LARGEST_SCALED) if j < u8(x.shape[0]) else 0.0
         z[j], away = scaled_value(mode, t, share, v, n[j], a[j], c[j])
         far |= away
+        # A zero is an absent value: only what is not 0 is counted.
         if counting and v != 0.0:
             n[j] += 1.0
             gap = v - a[j]
@@ -373,13 +397,17 @@ def ordinary_row(moments, x, t):
     It is 0 also for rows that cannot be scaled eight values at a time.
     """
     width = u8(x.shape[0])
+    # Eights need rows as wide as the moments, at least one whole vector, and double precision.
     if width != u8(moments.shape[1]) or width < u8(LANES) or x.itemsize != 8:
         return 0
     whole, zeros = True, spread(0.0)
     for k in range(u8(0), width + u8(LANES - 1), u8(LANES)):
+        # The last step goes back so far that it ends with the row; to look at a value twice does no harm.
         j = min(k, width - u8(LANES))
         v = load(x, j)
+        # A NaN is not below the limit, so it fails here, too.
         whole &= all_below(size(v), spread(LARGEST_VALUE))
+        # Above 0 if this row has a zero, or if the feature was absent in an earlier row (then n < t).
         zeros = zeros + not_positive(size(v)) + size(load(moments, j) - spread(t))
     return (1 if any_set(zeros) else 2) if whole else 0
 
@@ -393,6 +421,7 @@ def transform_dense(scaling, X, i, rows, counting):
     """
     x, z, moments = X[i], rows[0], scaling.moments
     mode, t = of_features(scaling.facts[SCALE_MODE]), np.float64(scaling.facts[SCALED_ROWS])
+    # Fast way for ordinary rows; value by value for others; a row that is not finite changes nothing.
     kind = ordinary_row(moments, x, t)
     if kind:
         far = scale_eights(mode, t, moments, x, z, kind == 2 and mode != RMS_MODE, counting)
@@ -400,6 +429,7 @@ def transform_dense(scaling, X, i, rows, counting):
         far = scale_dense_row(mode, t, moments, x, z, counting)
     else:
         return False, False
+    # The list of frequent features is for sparse rows. It is out of date now, and rebuilt when the next one comes.
     if counting:
         scaling.facts[DENSE_COLUMNS] = 1
         scaling.facts[SCALED_ROWS] += 1
@@ -410,6 +440,7 @@ def transform_dense(scaling, X, i, rows, counting):
 def list_anew(scaling, t):
     """Rebuild the list of the features that at least a quarter of t rows have; dense rows do not keep it up to date."""
     count = np.int64(0)
+    # One look at every feature; sparse rows then keep the list up to date at the cost of their own entries.
     for j in range(u8(scaling.places.shape[0])):
         scaling.places[j] = 0
         if scaling.moments[N, j] > 0.0 and 4.0 * scaling.moments[N, j] >= t:
@@ -428,16 +459,20 @@ def transform_sparse(scaling, X, i, out, marks, counting):
     facts, moments, places, listed = scaling.facts, scaling.moments, scaling.places, scaling.listed
     mode, t = of_features(facts[SCALE_MODE]), np.float64(facts[SCALED_ROWS])
     share = 1.0 / max(t, 1.0)
+    # Dense rows were counted since: the list is rebuilt before it is relied on. A prediction changes nothing,
+    # so it goes over all features instead.
     if counting and facts[DENSE_COLUMNS] == 1:
         list_anew(scaling, t)
     every = mode == STANDARD_MODE or (mode == AUTO_MODE and facts[DENSE_COLUMNS] == 1)  # the list is all features
     length = u8(moments.shape[1]) if every else u8(facts[LISTED_COLUMNS]) if mode == AUTO_MODE else u8(0)
+    # A mark for each candidate of centring: whether the row has the feature itself.
     for p in range(length):
         marks[p] = 0.0
     count, far = u8(0), False
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         x = min(max(x, -LARGEST_SCALED), LARGEST_SCALED)
+        # A zero that is stored is no entry: sparse and dense rows must count the same.
         if x != 0.0:
             n, a, c = moments[N, j], moments[COLUMN_MEAN, j], moments[COLUMN_SQUARES, j]
             out.indices[count] = np.uint32(j)
@@ -453,9 +488,11 @@ def transform_sparse(scaling, X, i, out, marks, counting):
                 gap = x - a
                 a += gap * (1.0 / n)
                 moments[N, j], moments[COLUMN_MEAN, j], moments[COLUMN_SQUARES, j] = n, a, c + gap * (x - a)
+    # A centred feature that the row lacks is not 0 but −m/√v, so it becomes an entry of the scaled row.
     p = u8(0)
     while p < length:
         j = p if every else u8(listed[p])
+        # With this row counted, where the row has the feature; the moments of the others did not change.
         n = moments[N, j]
         if marks[p] == 0.0 and n > 0.0 and (mode == STANDARD_MODE or 4.0 * n >= t):
             out.indices[count] = np.uint32(j)
@@ -474,6 +511,7 @@ def transform_sparse(scaling, X, i, out, marks, counting):
                 places[last] = np.int64(p) + 1
         else:
             p += u8(1)
+    # What became frequent with this row joins the list: it has to be among the entries of this row.
     if counting and mode == AUTO_MODE and not every:
         for k in range(*stored(X, i)):
             j, x = entry(X, i, k)
@@ -492,6 +530,7 @@ def transform_sparse(scaling, X, i, out, marks, counting):
 def put_in_order(rows):
     """Sort the entries of a sparse row by feature, for states that keep rows."""
     indices, data = rows.indices, rows.data
+    # Insertion sort: the entries of the row ascend already, and it needs no memory of its own.
     for k in range(1, rows.indptr[1]):
         j, x = indices[u8(k)], data[u8(k)]
         p = k - 1

@@ -33,6 +33,7 @@ def centres_targets(mode):
 @exact
 def unit_among(target):
     """√v of the numbers so far; 1 as long as there is nothing to divide by."""
+    # With nothing that varies the unit is 1, so that predictions are in units of the target itself.
     v = target[COLUMN_SQUARES] / max(target[N], 1.0)
     return np.sqrt(v) if v > NO_VARIANCE else 1.0
 
@@ -41,6 +42,7 @@ def unit_among(target):
 def count_among(target, y, centred):
     """Let a number be among those that mean and deviation are of."""
     y = min(max(y, -LARGEST_SCALED), LARGEST_SCALED)
+    # Welford's update. Without centring the mean stays 0, and the squares are those of y.
     target[N] += 1.0
     gap = y - target[COLUMN_MEAN]
     if centred:
@@ -60,6 +62,7 @@ def scales_targets(state):
 @exact
 def target_unit(state):
     """The unit of the numbers so far."""
+    # The first test is decided when it is compiled, the second one by the state: an empty array scales nothing.
     if hasattr(state, "scaling"):
         return unit_among(state.scaling.target) if state.scaling.target.shape[0] else 1.0
     else:

@@ -60,6 +60,7 @@ def ready_for(state, X, start, stop):
 
     It hands on those parts of a state that are needed: to call a function with all of it takes longer than one row.
     """
+    # Decided when it is compiled: the pass of a state without scaling contains none of this code.
     if hasattr(state, "map"):
         both = Both(state.scaling, state.map)
         return rows_for(both, X, start, stop), marks_for(both, X, start, stop)
@@ -87,6 +88,7 @@ def scaled_rows_for(state, X, start, stop):
     """
     if hasattr(state, "scaling"):
         if hasattr(X, "indptr"):
+            # The most entries of any of these rows once it is scaled, so nothing is allocated row by row.
             _, entries = list_room(state.scaling, X, start, stop)
             return CSR(np.zeros(2, np.int64), np.empty(entries, np.uint32), np.empty(entries), X.n_cols)
         else:
@@ -115,6 +117,7 @@ def marks_for(state, X, start, stop):
 
 @allocating
 def scaling_marks_for(state, X, start, stop):
+    # One mark for each feature that may be on the list while these rows come.
     if hasattr(state, "scaling") and hasattr(X, "indptr"):
         return np.empty(max(list_room(state.scaling, X, start, stop)[0], 1))
     return np.empty(0)
@@ -132,8 +135,10 @@ def transform(state, X, i, rows, marks, counting):
         return u8(0), transform_mapped(state, X, i, rows, marks, counting, False)
     elif hasattr(state, "scaling"):
         finite, far = transform_scaled(state.scaling, X, i, rows, marks, counting)
+        # A NaN in the row makes ``score`` return NaN, which is how the pass learns that the row is refused.
         if not finite:
             spoil(rows)
+        # A group keeps its rows, and products of two kept rows go along ascending features.
         elif hasattr(state, "group") and hasattr(X, "indptr"):
             put_in_order(rows)
         return u8(0), far and counting
@@ -161,6 +166,7 @@ def transform_scaled(scaling, X, i, rows, marks, counting):
             if not is_finite_row(X, i):
                 return False, False
             far = transform_sparse(scaling, X, i, rows, marks, counting)
+            # Only a far value can be beyond the limit, so ordinary rows are spared the look.
             if far:
                 keep_within(rows.data, u8(rows.indptr[1]))
             return True, far
@@ -189,6 +195,8 @@ def leave_alone(scaling, X, i, rows, marks, counting):
     if not is_finite_row(X, i):
         return False, False
     ends = False
+    # The moments are counted as the mode that may follow counts them. For that the mode is switched for a moment;
+    # the scaled row is overwritten by the plain copy below.
     if counting and facts[SCALE_MODE] >= UNIT_MODE:
         before = facts[SCALE_MODE]
         ends = facts[SCALED_ROWS] < PRIOR_ROWS and not has_unit_norm(X, i)
@@ -197,6 +205,7 @@ def leave_alone(scaling, X, i, rows, marks, counting):
             transform_sparse(scaling, X, i, rows, marks, True)
         else:
             transform_dense(scaling, X, i, rows, True)
+        # The first row without norm 1 leaves the mode switched, for good.
         if not ends:
             facts[SCALE_MODE] = before
     elif counting:
@@ -217,6 +226,7 @@ def transform_mapped(state, X, i, rows, space, counting, again):
     row = space.row
     finite, far = transform_scaled(state.scaling, X, i, row, space.marks, counting)
     if finite:
+        # Scaling appends the centred features that a row lacks; sums then run in the order of the features.
         if hasattr(X, "indptr") and of_features(state.scaling.facts[SCALE_MODE]) != NO_SCALING:
             put_in_order(row)
         carry(state.map, X, i, row, rows, space.values, again or (counting and not far))
@@ -262,6 +272,7 @@ def put_row(rows, Z, at):
     """Append the one row to Z, after its first ``at`` rows; a sparse row is sorted by feature."""
     if hasattr(Z, "indptr"):
         start, n = u8(Z.indptr[at]), u8(rows.indptr[1])
+        # Scaling appends the centred features that the row lacks, and rows of a matrix must ascend.
         order = np.argsort(rows.indices[:n])
         for k in range(n):
             Z.indices[start + k] = rows.indices[u8(order[k])]
@@ -281,16 +292,20 @@ def scale_rows(alone, X, Z, order, counting):
     order[n + i].
     """
     n = np.int64(n_rows(X))
+    # One row of room, reused: each scaled row is copied to Z at once.
     rows, marks = rows_for(alone, X, np.int64(0), n), marks_for(alone, X, np.int64(0), n)
     used = u8(0)
     for i in range(u8(n)):
         _, again = transform(alone, X, i, rows, marks, counting)
+        # ``transform`` writes a NaN in place of a row that is refused.
         if not is_finite_row(rows, u8(0)):
             return np.int64(-1) - np.int64(i)
         put_row(rows, Z, used)
+        # By default the row is learned as it was scored.
         if counting:
             order[i] = order[u8(n) + i] = np.int64(used)
         used += u8(1)
+        # The moments before could not carry it: the form with the row itself counted is appended, and learned instead.
         if again:
             transform_again(alone, X, i, rows, marks)
             put_row(rows, Z, used)

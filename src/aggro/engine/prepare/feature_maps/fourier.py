@@ -33,11 +33,14 @@ COLUMNS_TOGETHER = u8(4 * LANES)
 @exact_part
 def draw(map_, j, number):
     """The frequencies of feature j, met after so many others: normal numbers (Box and Muller), of one γ or several."""
+    # A stream of its own for each feature: its frequencies depend on the seed and on how many features came before.
     own = bits(u8(map_.facts[MAP_SEED]), number)
     several = map_.numbers[GIVEN_GAMMA] == 0.0
     for c in range(u8(map_.facts[MAP_SIZE])):
+        # Box and Muller: 1 − u is never 0, so the logarithm is finite.
         length = np.sqrt(-2.0 * math.log(1.0 - uniform(own, u8(2) * c)))
         normal = length * math.cos(2.0 * math.pi * uniform(own, u8(2) * c + u8(1)))
+        # γ from the stream: the columns take turns among several γ, and the learner weighs them.
         multiple = MULTIPLES[np.int64(c % u8(len(MULTIPLES)))] if several else 1.0
         map_.table[j, c] = QUARTER * np.sqrt(multiple) * normal
 
@@ -46,6 +49,7 @@ def draw(map_, j, number):
 def put(map_, phases, stretch, out, block):
     """Eight cosines, and eight sines."""
     sizes, angles = load(map_.sizes, block), phases * spread(stretch)
+    # Columns that only fill up the last eight have size 0, and so have their features.
     store(out, block, cosine(angles) * sizes)
     store(out, u8(map_.sizes.shape[0]) + block, sine(angles) * sizes)
 
@@ -54,9 +58,11 @@ def put(map_, phases, stretch, out, block):
 def fourier(map_, X, gamma, out):
     """The features of row 0 of X; four eights of phases at a time, each of which waits for its last addition."""
     table, columns = map_.table, u8(map_.table.shape[1])
+    # The table has the frequencies of γ = ½; those of γ are √(2γ) times as large.
     stretch = np.sqrt(2.0 * gamma)
     start, stop = stored(X, u8(0))
     block = u8(0)
+    # 32 columns at a time: four independent sums, so none waits for the addition before it.
     while block + COLUMNS_TOGETHER <= columns:
         a, b, c, d = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
         for k in range(start, stop):
@@ -71,6 +77,7 @@ def fourier(map_, X, gamma, out):
         put(map_, c, stretch, out, block + u8(2 * LANES))
         put(map_, d, stretch, out, block + u8(3 * LANES))
         block += COLUMNS_TOGETHER
+    # What is left of the columns, eight at a time, with the same sums in the same order.
     while block < columns:
         a = spread(0.0)
         for k in range(start, stop):

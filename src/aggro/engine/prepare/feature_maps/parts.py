@@ -109,10 +109,12 @@ def columns_of(params: MapParams) -> int:
 def new_map(params: MapParams, width: int, settled: bool) -> FeatureMap:
     """Nothing is known yet; ``settled`` if rows are as they come."""
     columns, of_rows = eights(params.size), params.kind == NYSTROEM
+    # Landmarks are kept scaled, and M depends on γ: both must have settled before the first one is taken.
     wait = 0 if settled and params.gamma else WARM
     facts = np.array([params.kind, 0, params.size, 0, 0, 0, wait], np.int64)
     sizes = np.zeros(columns)
     if not of_rows:
+        # 1/√m makes ‖z‖ = 1. Columns that fill up the last eight keep 0.
         sizes[: params.size] = np.sqrt(1.0 / params.size)
     numbers = np.array([params.gamma, 0.0, params.gamma])
     mix = zeros((columns if of_rows else 0, columns))
@@ -140,6 +142,7 @@ def gamma_of(map_, q, counting):
     gamma = numbers[GAMMA]
     if counting and facts[COUNTED_ROWS] < WARM:
         facts[COUNTED_ROWS] += 1
+    # Not settled: 1 over the mean of ‖x‖² with this row counted, also for a row that is only scored.
     if gamma == 0.0:
         seen = facts[COUNTED_ROWS] if counting else min(facts[COUNTED_ROWS] + 1, np.int64(WARM))
         squares = numbers[MEAN_OF_SQUARES] + q
@@ -147,6 +150,7 @@ def gamma_of(map_, q, counting):
         gamma = 1.0 / mean if mean > NO_SPREAD else 0.0
         if counting:
             numbers[MEAN_OF_SQUARES] = squares
+            # The first WARM rows settle γ for good.
             if facts[COUNTED_ROWS] == WARM:
                 numbers[GAMMA] = gamma
     return gamma

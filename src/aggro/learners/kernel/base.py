@@ -69,6 +69,7 @@ def gamma_of(view: View, q: float = 1.0) -> float:
 def predicting(view: View) -> np.ndarray:
     """The coefficients that predict."""
     state, params = view.state, view.params
+    # Before the first row there is no mean: it would be a division by 0.
     by_mean = params.average and state.late.shape[0] and seen(state) and predicts_mean(state, params)
     return coefficients(state, float(weight_of_rows(state)) if by_mean else 0.0)
 
@@ -106,18 +107,21 @@ class KernelLearner(KernelSettings):
         """How many rows go together, so that the memory of a block is bounded."""
         if state.spans.shape[0] and self.budget is not None and self.budget_policy == "merge":
             return 1  # a merged row may have as many entries as both it was made of
+        # What a block needs for each row: a line of the user's kernel matrix, or the sums of ``sweep``.
         a_row = int(state.marks[COUNT]) + SCORED_ROWS if callable(self.kernel) else sums_of(state)
         return max(1, min(SCORED_ROWS, n, MEMORY // a_row))
 
     def _learned_together(self, state: Support, n: int) -> int:
         """How many of these rows are learned in one block: it ends where γ may change, or support vectors move."""
         size, rows = self._block_size(state, n), seen(state)
+        # γ and the members change only after a power of two of rows, so a block may run up to the next one.
         if (self.gamma == "auto" and rows < GAMMA_ROWS) or state.losses.shape[0]:
             size = min(size, (1 << rows.bit_length()) - rows)
         return size
 
     def _with_room_for(self, state: Support, params: KernelParams, n: int, entries: int) -> Support:
         """The state with room for n rows more, and for as many entries as these may bring."""
+        # A merged row may have as many entries as the two longest rows together.
         return enlarged(state, params, n, entries + 2 * int(state.spans[:, 1].max(initial=0)) if n else 0)
 
     def _ahead(self, state: Support, params: KernelParams, rows: Any, asked: np.uint64) -> KernelParams:
@@ -126,8 +130,11 @@ class KernelLearner(KernelSettings):
         ``asked`` are the members whose sums these are, as a set of bits.
         """
         n = inputs.n_rows_of(rows)
+        # Only full packs: rows that are learned in this block go behind them. The rows of a mini-batch still move.
         packs = int(state.marks[COUNT] - state.marks[VECTORS_HELD]) // PACK
         unset = not params.gamma and not state.gamma[0]
+        # A single row shares nothing, a given matrix has no products to share. A budget
+        # replaces support vectors within the block, and a γ that is not set may change.
         if n < 2 or not packs or params.kind == Kernel.GIVEN or params.budget or unset:
             return params
         ahead = np.empty((n, sums_of(state)))
@@ -141,27 +148,35 @@ class KernelLearner(KernelSettings):
         X, y, s, order, start, stop, *flags = rest
         self._check_width(model, state)
         decided_inside = state.facts.shape[0] > 0 and learn_rows is not run  # only rows that are learned are counted
+        # A block ends where γ may change or support vectors may move: until then the sums taken ahead stay right.
         while start < stop:
             end = start + (1 if decided_inside else self._learned_together(state, stop - start))
             rows, targets, weights = taken(X, order, start, end), y[start:end], s[start:end]
             n, before = end - start, seen(state)
             here = np.flatnonzero(weights) if s.shape[0] else np.arange(n)  # rows of weight 0 are not there at all
             order_here = NO_ORDER
+            # Rows of weight 0 must not count in the statistics of the features, so they are left out before scaling.
             if state.facts.shape[0] and here.shape[0]:
                 as_given = taken(rows, here, 0, here.shape[0]) if here.shape[0] < n else rows
                 targets, weights, n = frozen(targets[here]), frozen(weights[here] if s.shape[0] else s), here.shape[0]
+                # The gate may pass the row over: then what scaling has counted of it is taken back below.
                 kept = copied_scaling(state) if decided_inside else ()
+                # A row may be there twice, as it is scored and as it
+                # is learned; the order tells the pass which is which.
                 rows, order_here, bad = scaled_rows(state, as_given, True)
                 if bad >= 0:
                     return state, start + int(here[bad])
+            # Compiled code cannot allocate: all rows of the block may become support vectors.
             state = self._with_room_for(state, params, here.shape[0], entries_of(rows))
             if callable(self.kernel):
                 bad = learn_called(self.kernel, learn_rows, state, params, rows, targets, weights, order_here, *flags)
             else:
+                # A centre multiplies all coefficients at every move, so no sum over them can be taken ahead.
                 settings = (
                     params if params.task == OUTLIER_TASK else self._ahead(state, params, rows, all_members(state))
                 )
                 last = int(state.marks[LAST_HELD])
+                # With a given matrix each row has a column. A later pass begins again at the first one.
                 if not params.keeps:
                     numbers = order[start:end] if order.shape[0] else last + np.arange(n)
                     settings = params._replace(own=numbers % model.width)
@@ -171,6 +186,7 @@ class KernelLearner(KernelSettings):
             # Also where the pass stops to ask about a row of a new class: that row comes again, to be learned.
             if decided_inside and here.shape[0] and seen(state) == before:
                 restore_scaling(state, kept)
+            # The number of the row among all that were given, also those of weight 0 that were left out.
             if bad >= 0:
                 return state, start + (int(here[bad]) if state.facts.shape[0] and here.shape[0] else bad)
             start = end
@@ -182,6 +198,7 @@ class KernelLearner(KernelSettings):
         """Room has to be made for the row; with kernel values from outside compiled code it is a block of its own."""
         (rows,) = row.value
         state, params = model.state, model.params
+        # A user's function may raise: so learn on a copy, which replaces the state only after all went well.
         if self._is_given():
             y, s = frozen(np.array([target])), frozen(np.array([weight]))
             rest = y, s, NO_ORDER, 0, 1, model.costs(model.labels), False, model.observer()
@@ -192,11 +209,13 @@ class KernelLearner(KernelSettings):
             return
         self._check_width(model, state)
         state = self._with_room_for(state, params, 1, entries_when_scaled(state, rows))
+        # The state has moved to larger arrays, so the addresses that were packed are void.
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
         if not state.facts.shape[0]:
             super()._learn_row(model, row, target, weight)
             return
+        # Someone reads this very state: leave it to them and learn on a copy.
         if model.readers[0]:
             model.swap(copy_state(state), params, model.labels, model.width)
         if not learn_row_scaled(model, rows, target, weight):
@@ -210,10 +229,12 @@ class KernelLearner(KernelSettings):
         """A block of rows is scored together."""
         n = scores.shape[0]
         size = self._block_size(view.state, n)
+        # Predictions need the one member that predicts; the sums of the others are left out.
         asked = only(member_of(view.state))
         for a in range(0, n, size):
             b = min(a + size, n)
             block = taken(rows, NO_ORDER, a, b)
+            # Scaled without counting: a prediction changes nothing.
             if view.state.facts.shape[0]:
                 block, _, bad = scaled_rows(view.state, block, False)
                 if bad >= 0:
@@ -312,6 +333,7 @@ class KernelLearner(KernelSettings):
         coef = predicting(view)
         if state.facts.shape[0]:
             row, _, _ = scaled_rows(state, row, False)
+        # Nothing was learned: no parts, and scores of 0.
         if coef.shape[0] == 0:
             return [], np.zeros((0, coef.shape[1])), np.zeros(coef.shape[1])
         sparse = not state.dense.shape[1]
@@ -321,6 +343,7 @@ class KernelLearner(KernelSettings):
         elif callable(self.kernel):
             k = called(self.kernel, matrix, support_rows(state, view.width))
         else:
+            # A norm beyond all floats becomes infinite here, and is dealt with below.
             with np.errstate(over="ignore"):
                 q = float((matrix.multiply(matrix) if sparse else matrix * matrix).sum())
             settings = params.kind, gamma_of(view, q), params.coef0, params.degree

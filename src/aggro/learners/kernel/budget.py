@@ -79,6 +79,7 @@ def place_for(state, params, moves, values, q):
     """
     count = state.marks[COUNT]
     projects = state.inverse.shape[0] > 0
+    # There is room: the row takes the next place. For the policy "project" the inverse grows by it.
     if params.budget == 0 or count < params.budget:
         if projects and not add_to_inverse(state.inverse, count, values, q):
             return PASSED_OVER
@@ -101,6 +102,7 @@ def oldest_random_or_smallest(state, params):
             if state.born[i] < state.born[first]:
                 first = i
         return np.int64(first)
+    # A function of the seed and of the rows seen: no generator has to be saved with the model.
     if params.policy == RANDOM_ONE:
         return np.int64(bits(u8(params.seed), state.tally.rows[SEEN]) % u8(count))
     return smallest(state)
@@ -114,6 +116,7 @@ def solve(P, n, values, c):
     """c = P k, for the n support vectors there are; returns k·c."""
     side, whole = u8(P.shape[1]), u8(n) - u8(n) % u8(LANES)
     product = 0.0
+    # Whole vectors of eight, then what is left one by one: always the same order, so the same bits.
     for i in range(u8(n)):
         sums = spread(0.0)
         for j in range(u8(0), whole, u8(LANES)):
@@ -146,7 +149,9 @@ def rest_of(q, product):
 @exact_part
 def add_to_inverse(P, n, values, q):
     """P with one row more; False, and nothing changed, if it would not be finite."""
+    # The second third of the room: the first one holds the kernel values.
     c = values[values.shape[0] // 3 :]
+    # The block inverse: with c = P k and the Schur complement s, P grows by c cᵀ/s, −c/s and 1/s.
     rest = rest_of(q, solve(P, n, values, c))
     if not rest < HUGE:
         return False
@@ -164,27 +169,32 @@ def project(state, n, moves, values, q):
     """Leave out the vector whose part costs least to project; where the new row goes, or PROJECTED."""
     P, coef, late = state.inverse, state.coef, state.late
     lagging, times = late.shape[0] > 0, weight_of_rows(state)
+    # Thirds of the room: the kernel values k, c = P k, and a column of the inverse that includes the new row.
     room = values.shape[0] // 3
     c, v = values[room : 2 * room], values[2 * room :]
     rest = rest_of(q, solve(P, n, values, c))
     if not rest < HUGE:
         return PASSED_OVER
+    # To leave out the new row itself costs Σ moves²/P_rr with P_rr = 1/s, s the Schur complement.
     cost = 0.0
     for k in range(u8(moves.shape[0])):
         cost += moves[k] * moves[k] * rest
     out = -1
     for r in range(u8(n)):
+        # P_rr of the inverse that includes the new row, which need not be written down for that.
         pivot = P[r, r] + c[r] * c[r] / rest
         here = size_of_part(coef, 1, r) / pivot
         if pivot > 0.0 and here < cost:
             cost = here
             out = np.int64(r)
+    # The new row is cheapest to project: the others take over its part, and no row goes.
     if out < 0:
         if not share(coef, n, moves, c, 1.0, -1):
             return PASSED_OVER
         if lagging:
             share(late, n, moves, c, times, -1)
         return PROJECTED
+    # Column r of the inverse that includes the new row, and its entry for the new row.
     r = u8(out)
     pivot = P[r, r] + c[r] * c[r] / rest
     for j in range(u8(n)):
@@ -192,14 +202,17 @@ def project(state, n, moves, values, q):
     new = -c[r] / rest
     g, lane = pack_and_lane(r)
     gone = coef[g, :, lane]
+    # The coefficients first: if a step would be too large, nothing was changed yet, the inverse included.
     if not share(coef, n, gone, v, -1.0 / pivot, out):
         return PASSED_OVER
     if lagging:
         share(late, n, late[g, :, lane], v, -1.0 / pivot, out)
+    # The new row takes over its share of what goes, like all others.
     for k in range(u8(moves.shape[0])):
         moves[k] -= gone[k] * new / pivot
         if lagging:  # what is to be added to the part of the new coefficient itself
             late[g, k, lane] = (gone[k] * times - late[g, k, lane]) * new / pivot
+    # One change of rank two: the new row comes in, and row r is taken out.
     add_outer(P, n, c, 1.0 / rest)
     add_outer(P, n, v, -1.0 / pivot)
     for j in range(u8(n)):
@@ -212,6 +225,7 @@ def project(state, n, moves, values, q):
 @exact_part
 def share(coef, n, part, along, scale, but):
     """Add scale·part·along_j to the coefficients of each j ≠ ``but``; False, and nothing changed, if it is too much."""
+    # An upper bound of all moves, so that either all coefficients change or none.
     most = 0.0
     for j in range(u8(n)):
         most = max(most, abs(along[j]))

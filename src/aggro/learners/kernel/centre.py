@@ -53,6 +53,7 @@ def root_of(square):
 @exact
 def distances(state, params, own, work):
     """Scores from the sums over the support vectors: −d by the centre that predicts, and −ε; ``own`` is k(x, x)."""
+    # Before the first row there is no centre: the distance and the radius are 0.
     rows = state.tally.rows[SEEN]
     if rows == 0:
         work.scores[0] = 0.0
@@ -61,16 +62,19 @@ def distances(state, params, own, work):
     c, found = state.centre, work.of_centre
     f = work.own_scores[0]
     g = sum_of(work.sums, u8(1)) if state.late.shape[0] else 0.0
+    # d² = k(x, x) − 2⟨c, φ(x)⟩ + ‖c‖².
     found[DISTANCE] = root_of(own - 2.0 * f + c[CC])
     found[WITH_LAG] = g
     work.scores[0] = -found[DISTANCE]
     radius = state.radius[RADIUS_VALUE]
+    # The same for the mean of the centres, c − u/T, whose norm follows from ‖c‖², ⟨c, u⟩ and ‖u‖².
     if state.late.shape[0]:
         square = c[CC] - 2.0 * c[CU] / rows + c[MEAN_NORM] / rows / rows
         found[MEAN_DISTANCE] = root_of(own - 2.0 * (f - g / rows) + square)
         if params.average:
             work.scores[0] = -found[MEAN_DISTANCE]
             radius = state.mean_radius[RADIUS_VALUE]
+    # Scores are minus the distance and minus the radius, so that rows outside score lower than the offset.
     work.scores[1] = -(params.edge if params.edge > 0.0 else radius)
 
 
@@ -78,29 +82,37 @@ def distances(state, params, own, work):
 def learn_centre(state, params, X, i, s, work, own):
     """Move the centre towards a row outside; whether it moved."""
     c = state.centre
+    # Only a kernel that is no inner product has k(x, x) below 0. Such a row is passed over, and one beyond HUGE, too.
     if not 0.0 <= own < HUGE:
         return False
+    # The first row is the first centre.
     if state.tally.rows[SEEN] == 0 or state.marks[COUNT] == 0:
         c[CC] = own
         hold(state, params, X, i, own, 1.0, 0.0)
         return True
+    # A learned radius is used as it was before this row, which then moves it.
     radius = params.edge if params.edge > 0.0 else state.radius[RADIUS_VALUE]
     unit, C = 1.0, params.C
     d = work.of_centre[DISTANCE]
     if params.edge == 0.0:
         learn_radius(state.radius, params.nu, d)
+        # A robust centre learns from the farther half of the rows, by at least the share 2/t of a plain mean of these.
         if params.robust:
             radius = state.inner[RADIUS_VALUE]
             learn_radius(state.inner, ROBUST_SHARE, d)
             C = max(C, 2.0 / (state.tally.rows[SEEN] + 1))
         if state.late.shape[0]:
             learn_radius(state.mean_radius, params.nu, work.of_centre[MEAN_DISTANCE])
+        # The first distance has only set the radius: there is nothing to compare it with yet.
         if radius == 0.0:
             return False
+        # With a learned radius, steps are multiples of it: C then means the same for any kernel and scale.
         unit = radius
+    # The loss in these units; rows inside have none. A NaN ends here, too.
     gap = (d - radius) / unit
     if not gap > 0.0:
         return False
+    # τ as in ``engine.steps``: the direction (φ(x) − c)/d has norm 1, so q = 1.
     C *= s
     if params.step == PA:
         tau = gap
@@ -108,15 +120,18 @@ def learn_centre(state, params, X, i, s, work, own):
         tau = min(C, gap)
     else:
         tau = gap / (1.0 + 0.5 / C)
+    # A share of the way to the row; never beyond it.
     eta = min(unit * tau / d, 1.0)
     left = 1.0 - eta
     if eta == 0.0:
         return False
     f, g, t = work.own_scores[0], work.of_centre[WITH_LAG], lag_share(state)
+    # In this order, since each line needs the values before the move: ‖u‖² needs ⟨c, u⟩, which needs ‖c‖².
     square = d * d
     c[MEAN_NORM] += 2.0 * t * eta * (g - c[CU]) + t * eta * t * eta * square
     c[CU] += t * eta * (f - c[CC]) + eta * (g - c[CU]) + t * eta * eta * square
     c[CC] = left * left * c[CC] + 2.0 * eta * left * f + eta * eta * own
+    # All coefficients shrink by 1 − η, so that with η for the new row they still sum to 1.
     fade(state, left, t * eta)
     hold(state, params, X, i, own, eta, t * eta)
     if params.budget > 0 and state.marks[COUNT] > params.budget:
@@ -136,8 +151,10 @@ def let_go(state, params, products):
     r = u8(oldest_random_or_smallest(state, params))
     state.marks[COUNT] += 1
     g, lane = pack_and_lane(r)
+    # ⟨c, φ(x_r)⟩ and α_r are needed after the row is gone.
     f = product_with(state, params, state.coef, r, products)
     a, own = state.coef[g, u8(0), lane], state.norms[g, u8(SELF_KERNEL), lane]
+    # The last row takes the free place, so that the rows held stay without a gap.
     move_row(state, last, r)
     state.marks[COUNT] -= 1
     left = 0.0  # 1 − α_r; summed up, so that rounding errors do not grow
@@ -146,6 +163,7 @@ def let_go(state, params, products):
             left += state.coef[pack, u8(0), s]
     fade(state, 1.0 / left, 0.0)
     state.centre[CC] = max(state.centre[CC] - 2.0 * a * f + a * a * own, 0.0) / (left * left)
+    # Rounding errors of ‖c‖² have been scaled up with it.
     state.centre[STALE] += 1.0
     if state.centre[STALE] >= state.marks[COUNT]:
         state.centre[STALE] = 0.0
@@ -159,6 +177,7 @@ def measure_anew(state, params, products):
     for i in range(u8(state.marks[COUNT])):
         g, lane = pack_and_lane(i)
         a, f = state.coef[g, u8(0), lane], product_with(state, params, state.coef, i, products)
+        # ‖c‖² = Σ_i α_i f(x_i), and likewise with u.
         cc += a * f
         beside += state.norms[g, u8(SELF_KERNEL), lane] - 2.0 * f
         if state.late.shape[0]:
@@ -174,9 +193,11 @@ def settle_centre(state, params, products):
     """γ from the distances of the support vectors, when it is time, and all that goes with it."""
     if not settles_gamma(state, params):
         return
+    # The mean distance of the support vectors, by the old γ and by the new one.
     before = measure_anew(state, params, products)
     settle_gamma(state, params)
     after = measure_anew(state, params, products)
+    # Learned radii are distances by the old γ: they follow the distances of the support vectors.
     if before > 0.0 and after > 0.0:
         for known in (state.radius, state.mean_radius, state.inner):
             if known.shape[0]:
@@ -192,6 +213,7 @@ def product_with(state, params, weights, r, products):
     for g in range(packs_of(state)):
         products_with(state, r, g, products)
         for s in range(u8(PACK)):
+            # Skips the empty places of the last pack, and rows without a part in this sum.
             a = weights[g, u8(0), s]
             if a != 0.0:
                 f += a * kernel_of(state, params, products[s], q, state.norms[g, u8(ROW_NORM), s])
@@ -203,6 +225,7 @@ def fade(state, left, share):
     """c ← left·c, and u ← u − share·c with the c before."""
     for g in range(packs_of(state)):
         for s in range(u8(PACK)):
+            # u loses a share of the c before the move, so the old coefficient is read first.
             a = state.coef[g, u8(0), s]
             state.coef[g, u8(0), s] = left * a
             if state.late.shape[0]:

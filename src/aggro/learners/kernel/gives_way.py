@@ -56,6 +56,7 @@ HEAP_SHARE = 15.0 / 32.0
 @exact_part
 def fade(state, left):
     """Multiply all coefficients, as a step of this row."""
+    # Shrinking is a move of (left − 1)α, and the lag counts it as often as a move at this row.
     lost = (1.0 - left) * weight_of_rows(state)
     for g in range(packs_of(state)):
         for k in range(u8(state.coef.shape[1])):
@@ -91,6 +92,7 @@ def with_member(params, m, value):
     """k̃ with the γ of member m, where ``value`` is that with the γ of the first."""
     if m == u8(0):
         return value
+    # k of another γ is a power of k: exp(−γ′d) = exp(−γd)^(γ′/γ). Only RBF has several members.
     ratio = multiple_of(params, m) / multiple_of(params, u8(0))
     return max(value - params.bias, 0.0) ** ratio + params.bias
 
@@ -103,15 +105,18 @@ def replace_nearest(state, params, moves, values, q):
     for r in range(u8(state.marks[COUNT])):
         g, lane = pack_and_lane(r)
         k = with_member(params, chosen(state), values[r])
+        # α_r²(k̃_rr − k̃_r²/q): what is lost of r beyond its projection onto the new row.
         cost = size_of_part(state.coef, members, r) * max(state.norms[g, u8(SELF_KERNEL), lane] - k * k / q, 0.0)
         if cost < least:
             found, least = r, cost
     g, lane = pack_and_lane(found)
+    # α_r k̃_r/q is the projection of the part that goes; it leaves the score of this row as it was.
     for c in range(u8(moves.shape[0])):
         part = with_member(params, c % u8(members), values[found]) / q
         more = state.coef[g, c, lane] * part
         if abs(moves[c] + more) < HUGE:
             moves[c] += more
+        # The lag is a vector of the same space, so its part is projected in the same way.
         if state.late.shape[0]:
             late = state.late[g, c, lane] * part
             state.late[g, c, lane] = late if abs(late) < HUGE else 0.0
@@ -126,6 +131,7 @@ def draw(state, params, stay):
     """The place of a vector that is drawn; the others make up for it. ``stay`` has room for a number for each."""
     n = state.marks[COUNT]
     rows = state.tally.rows[SEEN]
+    # Alone, its chance to go is 1: there are no others that could make up for it.
     if n == 1:
         return np.int64(0)
     found = -1
@@ -135,6 +141,7 @@ def draw(state, params, stay):
         found = np.int64(bits(u8(params.seed), rows) % u8(n))
     else:
         chances_to_stay(state, stay)
+        # The inverse of the distribution function. Rounding may leave a rest at the end: then the last candidate goes.
         rest = uniform(u8(params.seed), rows)
         for i in range(u8(n)):
             if stay[i] < 1.0:
@@ -163,6 +170,7 @@ def chances_to_stay(state, stay):
             stay[i] += of_problem
         stay[i] *= np.sqrt(abs(state.norms[g, u8(SELF_KERNEL), lane]))
         total += stay[i]
+    # No sizes to go by: all have the same chance.
     if not 0.0 < total < HUGE:
         for i in range(n):
             stay[i] = 1.0 - 1.0 / np.float64(n)
@@ -188,6 +196,7 @@ def keep_within(state, bound):
         for k in range(u8(state.coef.shape[1])):
             for lane in range(u8(PACK)):
                 size = abs(state.coef[g, k, lane])
+                # What is scaled here is scaled in the lag, too: it is a vector of the same space.
                 if size > bound:
                     state.coef[g, k, lane] = bound if state.coef[g, k, lane] > 0.0 else -bound
                     if state.late.shape[0]:
@@ -206,6 +215,7 @@ def let_smallest_go(state, params, products):
 @exact_part
 def forget(state, params, products):
     """Shrink all coefficients so far that the oldest may go, and let it go."""
+    # The oldest goes: its budget policy is "oldest".
     r = u8(oldest_random_or_smallest(state, params))
     gr, lr = pack_and_lane(r)
     norm = state.norms[gr, u8(ROW_NORM), lr]
@@ -219,16 +229,21 @@ def forget(state, params, products):
             i = g * u8(PACK) + lane
             if i < u8(state.marks[COUNT]):
                 k = state.norms[gr, u8(SELF_KERNEL), lr]
+                # k̃(x_r, x_r) is kept with the row.
                 if i != r:
                     k = kernel_of(state, params, products[lane], norm, state.norms[g, u8(ROW_NORM), lane])
                 inner += product_of_parts(state.coef, 1, r, i) * k
+    # ΣΨ(φ) = aφ² + bφ over all classes.
     a, b = size_of_part(state.coef, 1, r) - 2.0 * inner, 2.0 * sizes
+    # What may still be lost: 15/32 of the mistakes so far, less what was lost before.
     within = max(HEAP_SHARE * state.ledger[1] - state.ledger[0], 0.0)
     phi = 1.0
     if a + b > within:  # the root of aφ² + bφ = within that is between 0 and 1
+        # In the form that does not cancel where b² is much larger than 4a·within.
         phi = 2.0 * within / (b + np.sqrt(max(b * b + 4.0 * a * within, 0.0)))
         phi = min(max(phi, 0.0), 1.0) if abs(phi) < HUGE else 0.0
     spent = state.ledger[0] + phi * (a * phi + b)
+    # Beyond all floats, all that may be lost counts as lost.
     state.ledger[0] = spent if abs(spent) < HUGE else HEAP_SHARE * state.ledger[1]
     if phi < 1.0:
         fade(state, phi)

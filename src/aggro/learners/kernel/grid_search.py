@@ -79,13 +79,16 @@ def kernel_grid(
     """
     if kernel == "precomputed" or callable(kernel):
         raise ValueError(f"kernel_grid needs a kernel by its name, got {kernel!r}.")
+    # One pass in order: the error is progressive, and a row has one column of the matrix.
     settings = {"average": False, **settings, "max_iter": 1, "shuffle": False}
+    # Bad settings are refused before the first matrix is computed.
     KernelPAClassifier(kernel=kernel, degree=degree, coef0=coef0, **settings)._check_params()
     rows, asked = _matrix(X), None if test is None else _matrix(test[0])
     if test is not None:
         inputs.check_names("kernel_grid", column_names(X), column_names(test[0]), False)
     combinations = list(product(step, batch_size, C))
     lines = []
+    # The matrix depends on γ alone, so it is computed once for all other settings.
     for g in gamma:
         numbers = int(Kernel[kernel.upper()]), float(g), coef0, degree
         K = kernel_matrix(*numbers, rows, rows)

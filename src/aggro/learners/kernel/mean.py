@@ -49,6 +49,7 @@ def note_recent(state, params, y, s, last, means):
     d = (1.0 if mean_mistaken else 0.0) - (1.0 if last_mistaken else 0.0)
     if params.task == NUMBER_TASK:
         d = min(max(mean_loss - last_loss, -1e140), 1e140)
+    # Cut, so that neither the sum nor the sum of squares can overflow.
     d = d * min(s, 1e9)
     state.recent[AHEAD] = state.recent[AHEAD] * KEEP + d
     state.recent[RECENT_SQUARES] = state.recent[RECENT_SQUARES] * KEEP + d * d

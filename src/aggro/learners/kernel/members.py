@@ -65,6 +65,7 @@ MULTIPLE, SQUARINGS = u8(0), u8(1)
 def members_table(gammas: Sequence[float]) -> np.ndarray:
     """For each member from the smallest γ on: γ, and from the one before how many squarings, or −1 for none."""
     ascending = sorted(float(gamma) for gamma in gammas)
+    # Only few squarings: each one doubles the rounding error of the exponential.
     doublings = np.log2(np.array(ascending[1:]) / np.array(ascending[:-1]))
     whole = (doublings == np.round(doublings)) & (doublings < 8)
     return frozen(np.array([ascending, [-1.0, *np.where(whole, doublings, -1.0)]]))
@@ -109,6 +110,7 @@ def only(m):
 @python_too
 def all_members(state):
     """All members that still learn, as a set of bits."""
+    # A learner with one γ has no counters of members, and its one member always learns.
     found = np.uint64(1)
     if state.mistakes.shape[0]:
         found = np.uint64(0)
@@ -133,6 +135,7 @@ def cost(state, params, y, scores, m):
     live = state.tally.rows[LIVE]
     if params.task == NUMBER_TASK:
         gap = abs(y - scores[m])
+        # The steps pa2 and ls solve a squared problem, so members are compared by squared distances.
         if params.step in (PA2, LS):
             return min(gap, 1e150) * min(gap, 1e150), False
         return max(gap - params.edge, 0.0), False
@@ -140,6 +143,7 @@ def cost(state, params, y, scores, m):
         margin = (2.0 * y - 1.0) * (scores[m] if problems_of(state) == 1 else scores[members + m])
         return max(params.edge - margin, 0.0), margin <= 0.0
     c = np.int64(y)
+    # As in ``learners.maths.margins``; a tie counts as a mistake.
     r = runner_up(live, c, scores, m, members)
     loss = 0.0
     for k in range(u8(live)):
@@ -151,6 +155,7 @@ def cost(state, params, y, scores, m):
 @exact_part
 def suffer(state, params, y, s, scores):
     """Add what this row costs each member, by these scores of all columns, and let the best predict."""
+    # By the member that predicted this row, before the choice may change.
     loss_then, mistaken_then = cost(state, params, y, scores, chosen(state))
     best = chosen(state)
     for m in range(u8(members_of(state))):
@@ -160,6 +165,7 @@ def suffer(state, params, y, s, scores):
         state.losses[m] = min(state.losses[m] + s * min(loss, HUGE), HUGE)
         if mistaken:
             state.mistakes[m] = min(state.mistakes[m] + s, MUCH)
+        # The squares of what a member costs more or less: the variance of the sum that decides who leaves.
         more = (1.0 if mistaken else 0.0) - (1.0 if mistaken_then else 0.0)
         if params.task == NUMBER_TASK:
             more = min(abs(loss - loss_then), 1e150)
@@ -185,13 +191,16 @@ def is_worse(state, params, m):
 def leave(state, params):
     """Let the members go that are clearly worse, when it is time; whether any did. Their coefficients are 0 then."""
     rows, members = state.tally.rows[SEEN] + 1, u8(members_of(state))
+    # At powers of two only: few tests, so that a good member rarely fails one by chance.
     if rows < FIRST_TRIAL or rows & (rows - 1):
         return False
     left = False
     for m in range(u8(state.mistakes.shape[0])):
         if is_in(state, m) and is_worse(state, params, m):
             left = True
+            # The mark of a member that has left, beyond all that mistakes can sum up to (MUCH).
             state.mistakes[m] = HUGE
+            # Zero coefficients make the support vectors that only this member had free to go.
             for g in range(u8(state.coef.shape[0])):
                 for c in range(m, u8(state.coef.shape[1]), members):
                     for lane in range(u8(PACK)):
@@ -217,6 +226,7 @@ def settles_gamma(state, params):
     rows = state.tally.rows[SEEN] + 1
     if params.gamma > 0.0 or params.kind != RBF_KERNEL or rows > GAMMA_ROWS or rows & (rows - 1):
         return False
+    # Kernel values that are kept would be wrong with another γ.
     return not (state.gamma[1] > 0.0 or state.gram.shape[0] or state.inverse.shape[0])
 
 
@@ -231,6 +241,7 @@ def settle_gamma(state, params):
         for j in range(i):
             total += distance(state, i, j)
             pairs += 1.0
+    # 1/D̄ for a centre, and 2/D̄ otherwise, D̄ the mean squared distance of the pairs.
     if 0.0 < total < HUGE:
         wide = 1.0 if params.task == OUTLIER_TASK else 2.0
         state.gamma[0] = min(max(wide * pairs / total, 1e-150), 1e150)
@@ -241,6 +252,7 @@ def distance(state, i, j):
     """‖x_i − x_j‖² of two support vectors."""
     (gi, li), (gj, lj) = pack_and_lane(i), pack_and_lane(j)
     total = 0.0
+    # Differences, and not norms less products: exact also where a feature is large and hardly varies.
     if state.dense.shape[1]:
         for f in range(u8(state.dense.shape[1])):
             gap = state.dense[gi, f, li] - state.dense[gj, f, lj]

@@ -392,5 +392,6 @@ class KernelPARegressor(KernelLearner, Regressor):
     def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """In units of the targets, whose mean is part of the intercept."""
         numbers, parts, intercepts = super()._explain(asked)
+        # The formula of a prediction is mean + unit · score.
         unit, mean = unit_and_mean(asked.view.state)
         return numbers, parts * unit, intercepts * unit + mean

@@ -76,6 +76,7 @@ def smallest(state):
     Equals are no exception: the coefficients of BSGD are all of one size as long as none was merged.
     """
     count = u8(state.marks[COUNT])
+    # Two readings: first the least size, then the oldest of those that equal it but for rounding.
     least = np.inf
     for i in range(count):
         least = min(least, size_in_space(state, i))
@@ -84,12 +85,14 @@ def smallest(state):
         if size_in_space(state, i) <= least * (1.0 + NEARLY_EQUAL):
             if found < 0 or state.born[i] < state.born[u8(found)]:
                 found = np.int64(i)
+    # If no size compares, since they are NaN, the first one goes.
     return max(found, np.int64(0))
 
 
 @exact
 def products_with(state, m, g, work):
     """x_m·x_i for the 32 support vectors of pack g."""
+    # Dense: along the features, so that 32 support vectors share one run of memory.
     if state.dense.shape[1]:
         gm, lm = pack_and_lane(m)
         width = u8(state.dense.shape[1])
@@ -115,6 +118,7 @@ def pair_of(state, m, norm_m, mm, n, dot):
 @exact
 def between(state, params, member, pair, h):
     """k̃(x_m, z), k̃(x_n, z), k̃(z, z) and ‖z‖² for z = h x_m + (1 − h) x_n, with the γ of this member."""
+    # The products of x_m, x_n and z follow from three numbers; z itself is not written down.
     rest = 1.0 - h
     dot_m, dot_n = h * pair.norm_m + rest * pair.dot, h * pair.dot + rest * pair.norm_n
     norm = max(h * dot_m + rest * dot_n, 0.0)
@@ -141,9 +145,11 @@ def best_partner(state, params, m, work):
     """
     count, norms = u8(state.marks[COUNT]), state.norms
     gm, lm = pack_and_lane(m)
+    # What concerns m alone is computed once.
     norm_m, mm = norms[gm, u8(ROW_NORM), lm], size_of_part(state.coef, members_of(state), m)
     part_m = mm * norms[gm, u8(SELF_KERNEL), lm]
     best, best_pair, best_h, least = m, pair_of(state, m, norm_m, mm, m, norm_m), 0.0, np.inf
+    # Products with a whole pack at a time cost little more than with one vector.
     for g in range(packs_of(state)):
         products_with(state, m, g, work)
         for lane in range(u8(PACK)):
@@ -151,17 +157,21 @@ def best_partner(state, params, m, work):
             if n >= count or n == m:
                 continue
             pair = pair_of(state, m, norm_m, mm, n, work[lane])
+            # Of both parts together, ‖α_m φ(x_m) + α_n φ(x_n)‖²: the loss is what z does not keep of that.
             k = kernel_of(state, params, pair.dot, norm_m, pair.norm_n)
             both = part_m + 2.0 * pair.mn * k + pair.nn * norms[g, u8(SELF_KERNEL), lane]
+            # A coarse search: five values of h.
             most, near = -np.inf, 0.0
             for quarter in range(5):
                 h = 0.25 * quarter
                 keeps = kept(state, params, pair, h)
                 if keeps > most:
                     most, near = keeps, h
+            # The bound holds for RBF without an intercept alone; others are always refined.
             at_most = np.inf
             if params.kind == RBF_KERNEL and params.bias == 0.0 and k > 0.0:
                 at_most = -np.log(k) * (pair.mm + 2.0 * abs(pair.mn) + pair.nn) / 32.0
+            # Even the best h could not make n the best partner: spare it the golden sections.
             if both - most - at_most < least:
                 h = best_mixture(state, params, pair, near)
                 loss = both - kept(state, params, pair, h)
@@ -176,6 +186,7 @@ def best_mixture(state, params, pair, near):
     low, high = max(near - 0.25, 0.0), min(near + 0.25, 1.0)
     left, right = high - (high - low) * GOLDEN, low + (high - low) * GOLDEN
     of_left, of_right = kept(state, params, pair, left), kept(state, params, pair, right)
+    # Each section drops the part of the interval beyond the worse of two points, and needs one new value.
     for _ in range(SECTIONS):
         if of_left >= of_right:
             high, right, of_right = right, left, of_left
@@ -185,6 +196,7 @@ def best_mixture(state, params, pair, near):
             low, left, of_left = left, right, of_right
             right = low + (high - low) * GOLDEN
             of_right = kept(state, params, pair, right)
+    # Rounded, so that machines that differ in the last bits find the same h; a grid value that is better stays.
     h = np.round(512.0 * (low + high)) / 1024.0
     return near if kept(state, params, pair, h) <= kept(state, params, pair, near) else h
 
@@ -194,6 +206,7 @@ def merge_smallest(state, params, work):
     """Merge the smallest support vector m with the n that loses least, at the place of n; the place m is free then."""
     m = u8(smallest(state))
     n, pair, h = best_partner(state, params, m, work)
+    # No partner: the smallest gives way as it is.
     if n == m:
         return np.int64(m)
     _, _, own, norm = between(state, params, chosen(state), pair, h)
@@ -202,6 +215,7 @@ def merge_smallest(state, params, work):
     (gm, lm), (gn, ln) = pack_and_lane(m), pack_and_lane(n)
     coef, late, norms = state.coef, state.late, state.norms
     members = u8(members_of(state))
+    # Each member projects with its own γ; z was chosen by the γ that predicts.
     for member in range(members):
         with_m, with_n, own, _ = between(state, params, member, pair, h)
         for c in range(member, u8(coef.shape[1]), members):
@@ -225,9 +239,11 @@ def mix_rows(state, m, n, h):
         return
     at_m, end_m = entries_of(state, m)
     at_n, end_n = entries_of(state, n)
+    # Written behind all other rows: the union of both may be longer than the place of x_n.
     used = u8(state.marks[HEAP])
     state.spans[n, 0] = np.int64(used)
     while at_m < end_m or at_n < end_n:
+        # Two ascending lists are merged. A row that has ended stands at NO_FEATURE, behind all features.
         of_m = state.indices[at_m] if at_m < end_m else NO_FEATURE
         of_n = state.indices[at_n] if at_n < end_n else NO_FEATURE
         value = 0.0
@@ -240,6 +256,7 @@ def mix_rows(state, m, n, h):
         state.indices[used] = min(of_m, of_n)
         state.values[used] = value
         used += u8(1)
+    # The old entries of both rows stay on the heap unused, until Python compacts it.
     state.spans[n, 1] = np.int64(used) - state.spans[n, 0]
     state.marks[HEAP] = np.int64(used)
 

@@ -76,6 +76,7 @@ def sign_for(state, k, y):
     columns, members = u8(state.coef.shape[1]), u8(members_of(state))
     if not is_in(state, k % members):
         return 0.0
+    # One problem for two classes: the target itself has the sign.
     if columns == members:
         return 2.0 * y - 1.0
     c = k // members
@@ -119,7 +120,9 @@ def learn_on_budget(state, params, X, i, y, s, out, q):
             slot = found
             if slot < 0:
                 break
+            # Holding needs the row, whose kind differs; all else was compiled once and is jumped to.
             insert(state, params, X, i, slot, q)
+            # BSGD and Forgetron let one go after the new row has come in, if it is one too many.
             if state.marks[COUNT] <= params.budget:
                 break
     return slot != PASSED_OVER
@@ -154,6 +157,7 @@ def method_code(state: Support, params: Any) -> int:
 @exact_part
 def step_or_fade(state, params, y, s, work, q):
     """The step of all methods but Projectron."""
+    # The scores of the problems are overwritten by their moves, one by one.
     moves, usual, steps = work.own_scores, TINY_SCALE < q < HUGE, 0
     for k in range(u8(state.coef.shape[1])):
         sign = sign_for(state, k, y)
@@ -162,14 +166,17 @@ def step_or_fade(state, params, y, s, work, q):
         steps += size > 0.0
     if steps and params.method == FORGETRON:  # in one sum: two problems that mirror each other count as one does, twice
         state.ledger[1] += np.float64(steps) * (s * max(2.0 - s, 0.0))
+    # Every row fades the coefficients, also one that is not learned; before the new row enters.
     left = what_is_left(state, params)
     if left < 1.0:
         fade(state, left)
     if not steps:
         return PASSED_OVER
     full = state.marks[COUNT] >= params.budget
+    # Where a vector gives way, its part may be added to the moves of the new row.
     slot = place_on_budget(state, params, moves, work.values, q, full)
     if slot >= 0:
+        # The place may hold a part of the lag that the vector before has left to this row.
         put(state, slot, moves, state.inverse.shape[0] > 0 or (full and params.method == BPAS))
         if params.method == BOGD:
             keep_within(state, params.bound * params.eta)
@@ -179,6 +186,7 @@ def step_or_fade(state, params, y, s, work, q):
 @exact_part
 def place_on_budget(state, params, moves, values, q, full):
     """Where the new row goes, with these coefficients; PROJECTED if the others took over its part."""
+    # The policy "project" decides by its inverse, whether the set is full or not.
     if state.inverse.shape[0]:
         return place_for(state, params, moves, values, q)
     if full and params.method == BPAS:
@@ -187,6 +195,7 @@ def place_on_budget(state, params, moves, values, q, full):
         return draw(state, params, values)
     if full and not params.spare:
         return place_for(state, params, moves, values, q)
+    # Room is there, or the row is the spare one, and another goes once it is held.
     state.marks[COUNT] += 1
     return state.marks[COUNT] - 1
 
@@ -206,16 +215,19 @@ def step_projected(state, params, y, s, work, q):
     """The step of Projectron, and with ``plus`` that of Projectron++."""
     n, moves, shared, values = state.marks[COUNT], work.own_scores, work.means, work.values
     columns, asked = u8(state.coef.shape[1]), False
+    # The projection costs N², so first see whether any problem asks for it.
     for k in range(columns):
         margin = sign_for(state, k, y) * moves[k]
         asked |= sign_for(state, k, y) != 0.0 and (margin <= 0.0 or (params.plus and margin < params.edge))
     if not asked:
         return PASSED_OVER
+    # d = K̃⁻¹k̃, and ‖P‖² = k̃·d.
     along = values[values.shape[0] // 3 :]
     product = solve(state.inverse, n, values, along)
     rest = rest_of(q, product)
     if not rest < HUGE:
         return PASSED_OVER
+    # ‖δ‖: how far the row is from what the support vectors span.
     far = np.sqrt(rest)
     has_room = n < params.budget and far > params.eta
     enters, moved = False, False
@@ -223,23 +235,27 @@ def step_projected(state, params, y, s, work, q):
         sign = sign_for(state, k, y)
         margin = sign * moves[k]
         moves[k], shared[k] = 0.0, 0.0
+        # A mistake: the row enters if it is far from the others and there is room; else they share its step.
         if sign != 0.0 and margin <= 0.0:
             if has_room:
                 moves[k] = sign * s if s < HUGE else 0.0
                 enters |= moves[k] != 0.0
             elif n > 0:
                 shared[k] = sign * s
+        # Projectron++: within the margin, and close enough that the projection pays.
         elif sign != 0.0 and params.plus and product > 0.0 and params.eta > 0.0:
             loss = params.edge - margin
             beyond = loss - far / params.eta
             if beyond > 0.0:
                 shared[k] = sign * min(min(loss, 2.0 * beyond) / product, s)
         moved |= shared[k] != 0.0
+    # Coefficients, then their lag; a step that is too large changes neither.
     if moved and share(state.coef, n, shared, along, 1.0, -1):
         if state.late.shape[0]:
             share(state.late, n, shared, along, weight_of_rows(state), -1)
     else:
         moved = False
+    # The inverse grows last: if it would not be finite, the row is not held.
     if enters and add_to_inverse(state.inverse, n, values, q):
         state.marks[COUNT] = n + 1
         put(state, n, moves, False)

@@ -39,7 +39,9 @@ def leave_window(state):
     """The oldest row of the window leaves it, and the support set if its coefficients are 0."""
     n = u8(state.marks[VECTORS_HELD])
     count = u8(state.marks[COUNT])
+    # Only the row that leaves may be dropped: the others of the window still wait for coefficients.
     drop(state, count - n, count - n + u8(1))
+    # What is known of the others moves up by one, so that the oldest is always the first.
     for k in range(u8(1), n):
         for j in range(u8(1), n):
             state.gram[k - u8(1), j - u8(1)] = state.gram[k, j]
@@ -58,9 +60,11 @@ def drop(state, first, stop):
         used = s >= stop
         for c in range(u8(state.coef.shape[1])):
             used |= state.coef[s // u8(PACK), c, s % u8(PACK)] != 0.0
+        # A row without a coefficient may still have a part in the mean.
         if state.late.shape[0]:
             for c in range(u8(state.coef.shape[1])):
                 used |= state.late[s // u8(PACK), c, s % u8(PACK)] != 0.0
+        # In order, so that the rows of a group stay the last ones.
         if used:
             if to < s:
                 move_row(state, s, to)
@@ -87,10 +91,12 @@ def clear_row(state, s):
 @exact_part
 def learn_in_group(state, params, X, i, y, s, out, values, q):
     """Put a row into its group, and learn the group if it is time; 1 if the coefficients moved."""
+    # Passed over: its kernel values would spoil the whole problem.
     if not abs(q) < HUGE:
         return np.int64(0)
     columns = u8(state.coef.shape[1])
     size = u8(params.batch)
+    # ``values`` are numbered as the support set was when the row was scored: before the oldest row left.
     first = u8(state.marks[COUNT] - state.marks[VECTORS_HELD])
     gone = u8(0)
     scores = out[columns : u8(2) * columns]
@@ -98,6 +104,7 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
         leave_window(state)
         gone = u8(1)
     n = u8(state.marks[VECTORS_HELD])
+    # The kernel values with the rows of the group were computed when the row was scored.
     for k in range(n):
         state.gram[n, k] = values[first + gone + k]
         state.gram[k, n] = values[first + gone + k]
@@ -105,10 +112,12 @@ def learn_in_group(state, params, X, i, y, s, out, values, q):
     for c in range(columns):
         state.told[n, c] = scores[c]
     state.asked[n, 0], state.asked[n, 1] = y, s
+    # Held from now on with the coefficient 0: so later rows of the group find it among the support vectors.
     slot = u8(state.marks[COUNT])
     insert(state, params, X, i, slot, q)
     state.marks[COUNT] += 1
     state.marks[VECTORS_HELD] += 1
+    # A disjoint group waits until it is full; a window learns at every row.
     if not params.sliding and u8(state.marks[VECTORS_HELD]) < size:
         return np.int64(0)
     return jump(params.code, np.int64(0), (state, params, out))
@@ -120,6 +129,7 @@ def pose(state, params, n, column, posed):
     is_number, alone = params.task == NUMBER_TASK, state.coef.shape[1] == 1
     for k in range(n):
         y, s = state.asked[k, 0], state.asked[k, 1]
+        # The score that the row should have, and what it lacks of that.
         aim, sign = wanted(is_number, y, params.edge, column, alone)
         f, edge = state.told[k, column], params.edge if is_number else 0.0
         ask(posed, k, params.step, aim - f, abs(aim) + abs(f), edge, sign, params.C * s)
@@ -134,10 +144,12 @@ def learn_group(state, params, out):
     for k in range(n):
         for j in range(n):
             posed.G[k, j] = state.gram[k, j]
+    # As long as there are two classes they are one problem: that of the second, mirrored for the first.
     mirrored = columns > u8(1) and state.tally.rows[LIVE] <= 2
     start, stop = u8(0), u8(1)
     if columns > u8(1):
         start, stop = (u8(1), u8(2)) if mirrored else (u8(0), u8(state.tally.rows[LIVE]))
+    # One problem for each class; they share the kernel matrix and differ in what rows lack.
     for c in range(start, stop):
         pose(state, params, n, c, posed)
         solve(posed, n, params.step)
@@ -145,6 +157,7 @@ def learn_group(state, params, out):
             moves[k, c] = posed.beta[k] if abs(posed.beta[k]) < HUGE else 0.0
             if mirrored:
                 moves[k, 0] = -moves[k, c]
+    # In a window the rows stay, and their scores must follow the move.
     if params.sliding:
         tell_again(state, n, columns, moves)
     return move_group(state, n, columns, moves)
@@ -155,6 +168,7 @@ def group_step(state, params, out):
     """Learn the rows of the group, and let them go unless a window holds them; 1 if the coefficients moved."""
     n, columns = u8(state.marks[VECTORS_HELD]), u8(state.coef.shape[1])
     moved = learn_group(state, params, out)
+    # Rows that got no coefficient are not kept as support vectors.
     if not params.sliding:
         drop(state, u8(state.marks[COUNT]) - n, u8(state.marks[COUNT]))
         for k in range(n):

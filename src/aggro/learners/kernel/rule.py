@@ -91,6 +91,7 @@ def score(state, params, X, i, out):
     work = work_of(state, out)
     if not evaluate(state, params, X, i, all_members(state), work):
         return np.nan
+    # The norm in the space of the kernel, which steps divide by.
     q = own_value(state, params, X, i)
     if params.task == OUTLIER_TASK:
         distances(state, params, q, work)
@@ -112,6 +113,7 @@ def score_averaged(state, params, X, i, out):
 def loss_of(state, params, y, out):
     if params.task == OUTLIER_TASK:
         return loss_of_outlier(state, params, y, out)
+    # The loss is in units of the target, and ε in units of its deviation.
     if params.task == NUMBER_TASK:
         return loss_of_number(params.edge * deviation(state), y, out[0])
     if problems_of(state) == 1:
@@ -128,6 +130,7 @@ def coefficient(params, y, s, f, q):
     As in ``learners.linear.vector``, but to the letter: in a loop over classes, 1/q would otherwise be shared by all of
     them, and two classes would learn otherwise than two of three.
     """
+    # For a number the sign of the residual, for a class ±1; the gap is the loss before it is cut at 0.
     if params.task == NUMBER_TASK:
         sign = 1.0 if y >= f else -1.0
         gap = abs(y - f)
@@ -138,25 +141,30 @@ def coefficient(params, y, s, f, q):
         gap = params.edge - sign * f
     if gap <= 0.0 and params.step != LS:
         return 0.0
+    # τ as in ``engine.steps``.
     if params.step == PA:
         tau = gap / q
     elif params.step == PA1:
         tau = min(params.C * s, gap / q)
     else:
         tau = gap / (q + 0.5 / (params.C * s))
+    # A step that is no float is not made.
     return sign * tau if abs(tau) < HUGE else 0.0
 
 
 @exact_part
 def update(state, params, X, i, y, s, out, q):
     work = work_of(state, out)
+    # A centre sets γ before its first row is held, and settles it after the move.
     if params.task == OUTLIER_TASK:
         if params.gamma == 0.0:
             set_gamma(state, params, row_norm(X, i))
         moved = learn_centre(state, params, X, i, s, work, q)
         settle_centre(state, params, work.products)
         return moved
+    # Counted first, so that the target is scaled with itself included.
     y = standard_target(state, y)
+    # Rows of later passes are known by heart, and say nothing about which member is best.
     if params.counts and (state.losses.shape[0] or state.recent.shape[0]):
         loss_of_members(state, params, y, s, work)
     if params.gamma == 0.0:
@@ -167,7 +175,9 @@ def update(state, params, X, i, y, s, out, q):
         moved = learn_on_budget(state, params, X, i, y, s, out, q)
     else:
         moved = step(state, params, X, i, y, s, work, q)
+    # After the step, so that the row that was just held counts among the distances.
     settle_gamma(state, params)
+    # What only members that left had is no longer needed.
     if params.counts and leave(state, params):
         drop(state, u8(0), u8(state.marks[COUNT]))
     return moved
@@ -187,6 +197,7 @@ def loss_of_members(state, params, y, s, work):
 def step(state, params, X, i, y, s, work, q):
     """Each problem of each member goes its own way along φ(x); whether any of them moved."""
     columns, members = u8(state.coef.shape[1]), u8(members_of(state))
+    # A row of zeros has no direction, and a norm that is no float no step.
     if not TINY_SCALE < q < HUGE:
         return False
     moves = work.own_scores  # the scores of each problem, and then its move
@@ -202,6 +213,7 @@ def step(state, params, X, i, y, s, work, q):
         moves[k] = a
         moved |= a != 0.0
     if moved:
+        # A budget may let a vector go, or let the others take over this row: then nothing is held.
         slot = place_for(state, params, moves, work.values, q)
         if slot < 0:
             return slot == PROJECTED

@@ -29,14 +29,17 @@ def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, np.ndar
     says so. Else nothing changes, and the order is empty.
     """
     alone = Alone(scaling_of(state))
+    # Room for every row twice, if it may be learned in another form than it was scored in.
     Z, order = room_for_rows(state, alone, rows, counting)
     used = int(scale_many(alone, rows, Z, order, counting))
+    # A negative count says which row was not finite.
     bad, used = (-1, used) if used >= 0 else (-1 - used, 0)
     return first_rows(Z, used), frozen(order), bad
 
 
 def copied_scaling(state: Support) -> tuple[np.ndarray, ...]:
     """What is known of the features, for rows that may turn out not to be learned."""
+    # Without the last part, the targets: they are counted when a row is learned, not when it is scaled.
     return tuple(array.copy() for array in scaling_of(state)[:-1])
 
 
@@ -48,6 +51,7 @@ def restore_scaling(state: Support, kept: tuple[np.ndarray, ...]) -> None:
 
 def first_rows(Z: Any, n: int) -> Any:
     """Rows that were written, for compiled code to read."""
+    # Views of what was written; the rest of the room is not read.
     if not isinstance(Z, CSR):
         return frozen(Z[:n])
     used = int(Z.indptr[n])
@@ -91,10 +95,12 @@ def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool
     """Learn one row in place, for which there is room; False if it is not finite. Needs the guard."""
     state, params, alone = model.state, model.params, Alone(scaling_of(model.state))
     Z, order = room_for_rows(state, alone, row, True)
+    # The same memory twice: writable for scaling, and read-only as the pass takes rows.
     if isinstance(Z, CSR):
         rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), Z.n_cols)
     else:
         rows = frozen(Z)
+    # Compiled code jumps to the pass, so its address must be that for exactly these types.
     rest = frozen(np.array([target])), frozen(np.array([weight])), frozen(order)
     flags = model.costs(model.labels), False, model.observer()
     at = address_of(run, state, params, rows, *rest, 0, 1, *flags)

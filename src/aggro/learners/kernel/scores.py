@@ -100,6 +100,7 @@ def places_size(state):
 @python_too
 def room_to_score(state):
     """How many numbers the work space has."""
+    # The front is filled up to whole eights, so that the sums behind it begin at a whole vector.
     front = scores_of(state) + 2 * state.coef.shape[1]
     return front + -front % LANES + sums_of(state) + 2 * PACKS_TOGETHER * PACK + values_size(state) + places_size(state)
 
@@ -111,6 +112,7 @@ def work_of(state, out):
     scores, rest = out[:shown], out[shown:]
     own_scores, rest = rest[:columns], rest[columns:]
     means, rest = rest[:columns], rest[columns:]
+    # What fills up the last eight of the front serves centres for their distances.
     left = -(shown + 2 * columns) % LANES
     of_centre, rest = rest[:left], rest[left:]
     size = sums_of(state)
@@ -153,6 +155,7 @@ def row_norm(X, i):
 def at_column(X, i, j):
     """x_j, 0 where the row has no such entry."""
     if hasattr(X, "indptr"):
+        # Entries of a row ascend by column: a binary search.
         low, high = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
         while low < high:
             middle = (low + high) // u8(2)
@@ -236,6 +239,7 @@ def dense_products(dense, g, X, i, squares, work, to):
     sums = no_sums()
     if hasattr(X, "indptr"):
         p, stop = u8(X.indptr[i]), u8(X.indptr[i + u8(1)])
+        # All features, since one that the row lacks still adds x_ij² to the distance.
         if squares:
             for j in range(width):
                 x = 0.0
@@ -243,6 +247,7 @@ def dense_products(dense, g, X, i, squares, work, to):
                     x = X.data[p]
                     p += u8(1)
                 sums = add_squares(sums, dense, base + j * u8(PACK), x)
+        # Only the entries of the row: the others add nothing to a product.
         else:
             for k in range(p, stop):
                 sums = add_products(sums, dense, base + u8(X.indices[k]) * u8(PACK), X.data[k])
@@ -265,6 +270,7 @@ def products_of_four(dense, first, last, kind, block, r, work):
     the features, so it is the same as for one row; what is left out where all four are zero are squares of zero.
     """
     rows, stop, used, width = block.fours, block.ends[r], block.used, u8(dense.shape[1])
+    # Eight support vectors at a time, against four rows: each number of a support vector is loaded once for four.
     for to in range(u8(0), (last - first) * u8(PACK), u8(LANES)):
         base = (first + to // u8(PACK)) * width * u8(PACK) + to % u8(PACK)
         at = base
@@ -281,6 +287,8 @@ def products_of_four(dense, first, last, kind, block, r, work):
                 apart = spread(rows[r, j + u8(3)]) - z
                 d = madd(apart, apart, d)
                 at += u8(PACK)
+            # From ``stop`` on all four rows are zero, so the squares are those of the support vectors, the
+            # same for all four. Features that none of the eight vectors has add nothing and are skipped.
             line = to // u8(LANES)
             for k in range(u8(used[line, stop]), u8(used[line, width])):
                 z = load(dense, base + u8(used[line, width + u8(1) + k]) * u8(PACK))
@@ -308,6 +316,7 @@ def list_used(dense, first, last, used):
         at = (first + to // u8(PACK)) * width * u8(PACK) + to % u8(PACK)
         group, count = to // u8(LANES), u8(0)
         for j in range(width):
+            # The feature is written first and counted only if a vector has it; else the next one overwrites it.
             used[group, j] = count
             used[group, width + u8(1) + count] = j
             count += u8(any_set(load(dense, at)))
@@ -337,6 +346,8 @@ def sparse_products(spans, indices, values, g, count, X, i, work, to, places):
             for p in range(first, first + u8(spans[row, 1])):
                 j = u8(indices[p])
                 if hasattr(X, "indptr"):
+                    # ``places`` is not cleared between rows. So a place
+                    # counts only if the entry there is of this feature.
                     place = places[j]
                     if place >= 0.0 and place < np.float64(n):
                         k = start + u8(place)
@@ -344,6 +355,7 @@ def sparse_products(spans, indices, values, g, count, X, i, work, to, places):
                             dot += values[p] * X.data[k]
                 elif j < n:
                     dot += values[p] * X[i, j]
+        # Places of the pack that hold no row get 0.
         work[to + s] = dot
 
 
@@ -369,6 +381,7 @@ def products_of_one(dense, norms, first, last, kind, X, i, q, products):
 def as_distances(norms, first, last, q, products):
     """‖x − x_i‖² from x·x_i and both squared norms."""
     for to in range(u8(0), (last - first) * u8(PACK), u8(LANES)):
+        # Cut at 0: rounding may leave a squared distance below it.
         t = load(products, to)
         store(products, to, most(spread(q) + load(norms, norms_at(first, to)) - (t + t), spread(0.0)))
 
@@ -384,6 +397,7 @@ def add_terms(terms, column, first, last, found, sums, to):
     """Add α k̃ of a run of packs to the 32 sums of a score."""
     coef, step, extra = terms.coef, u8(terms.coef.shape[1]) * u8(PACK), spread(terms.bias)
     at = first * step + column * u8(PACK)
+    # The sums continue from the packs before: every sum takes its terms in the order of the packs.
     e, f, g, h = load_sums(sums, to)
     for v in range(u8(0), (last - first) * u8(PACK), u8(PACK)):
         p, q, r, s = load_sums(found, v)
@@ -401,6 +415,7 @@ def add_both_terms(terms, column, first, last, found, sums, to):
     """
     coef, late, step, extra = terms.coef, terms.late, u8(terms.coef.shape[1]) * u8(PACK), spread(terms.bias)
     for half in range(u8(0), u8(PACK), u8(2 * LANES)):
+        # The sums of the lag stand one step behind, a step being those of all columns.
         low, at = to + half, first * step + column * u8(PACK) + half
         high = low + step
         e, f, g, h = load(sums, low), load(sums, low + u8(8)), load(sums, high), load(sums, high + u8(8))
@@ -419,6 +434,7 @@ def add_both_terms(terms, column, first, last, found, sums, to):
 def decays(products, at, size, gamma, found):
     """exp(−γt) of so many squared distances t."""
     factor = spread(-gamma)
+    # Sixteen exponentials at a time take less than twice the time of eight.
     for v in range(u8(0), size, u8(2 * LANES)):
         low, high = exponentials(load(products, at + v) * factor, load(products, at + v + u8(LANES)) * factor)
         store(found, v, low)
@@ -446,15 +462,19 @@ def add_run(terms, first, last, asked, products, at, found, sums, to):
     """
     columns, members, size = u8(terms.coef.shape[1]), u8(terms.members.shape[1]), (last - first) * u8(PACK)
     for m in range(members):
+        # Members go from the smallest γ on: the values of the one before are the start for the next.
         squarings = np.int64(terms.members[SQUARINGS, m])
+        # Not a power of two apart: the exponentials are computed from the distances again.
         if m > u8(0) and squarings < 0:
             decays(products, at, size, terms.gamma * terms.members[MULTIPLE, m], found)
         elif m > u8(0):
             for v in range(u8(0), size, u8(PACK)):
                 a, b, c, d = load_sums(found, v)
+                # exp(−2γd) is the square of exp(−γd), so a few products replace an exponential.
                 for _ in range(squarings):
                     a, b, c, d = a * a, b * b, c * c, d * d
                 store_sums((a, b, c, d), found, v)
+        # All problems of this member, whose columns are ``members`` apart.
         if asked & only(m):
             c = m
             while c < columns:
@@ -463,6 +483,7 @@ def add_run(terms, first, last, asked, products, at, found, sums, to):
                 else:
                     add_terms(terms, c, first, last, found, sums, to + c * u8(PACK))
                 c += members
+        # No member from here on was asked for.
         if not asked >> m:
             break
 
@@ -487,12 +508,15 @@ def terms_of(state, params, q):
 def tile(state, params, X, i, q, first, last, asked, sums, products, values, places):
     """Add the terms of the packs from ``first`` to ``last`` to a row's sums, run by run. See ``add_run``."""
     kind, count, terms = params.kind, u8(state.marks[COUNT]), terms_of(state, params, q)
+    # Budgets, mini-batches and methods need the kernel values themselves, and not their sums alone.
     keep = state.inverse.shape[0] > 0 or state.gram.shape[0] > 0 or state.ledger.shape[0] > 0
     found = products[PACKS_TOGETHER * PACK :]
     if kind != GIVEN_MATRIX and state.dense.shape[1] == 0:
         remember_places(X, i, places)
+    # A run of packs at a time, so that its products are still in the cache when they become terms.
     for start in range(first, last, u8(PACKS_TOGETHER)):
         end = min(start + u8(PACKS_TOGETHER), last)
+        # The kernel values are in the row: each support vector knows its column.
         if kind == GIVEN_MATRIX:
             for s in range((end - start) * u8(PACK)):
                 row = start * u8(PACK) + s
@@ -520,22 +544,26 @@ def over_packs(state, params, X, block, packs, asked, products, sums):
     """
     terms, dense, kind = terms_of(state, params, 0.0), state.dense, params.kind
     numbers, norms, together = block.numbers, block.norms, u8(block.together)
+    # As many packs as stay in the cache while all rows of the block go over them.
     bytes_of_pack = dense.shape[1] * PACK * 8
     step = u8(max(1, min(PACKS_TOGETHER, (SPARSE_TILE if hasattr(X, "indptr") else TILE) // bytes_of_pack)))
     found = products[4 * PACKS_TOGETHER * PACK :]
     for first in range(u8(0), packs, step):
         last = min(first + step, packs)
+        # Once for these packs, and used by every four rows.
         if together:
             list_used(dense, first, last, block.used)
         r = u8(0)
         while r < u8(numbers.shape[0]):
             some = u8(1)
             if r < together:
+                # The last rows may be fewer than four; what is computed for the others is not used.
                 some = min(ROWS_TOGETHER, together - r)
                 products_of_four(dense, first, last, kind, block, r // ROWS_TOGETHER, products)
             else:
                 i = u8(numbers[r])
                 products_of_one(dense, terms.norms, first, last, kind, X, i, norms[i], products)
+            # From here on each row goes alone, exactly as a row that was not in a block.
             for k in range(some):
                 i = u8(numbers[r + k])
                 at, to = k * u8(PACKS_TOGETHER * PACK), i * u8(sums.shape[1])
@@ -557,6 +585,7 @@ def sweep(state, params, X, ahead, packs, asked):
     )
     n, width, together = u8(n_rows(X)), u8(state.dense.shape[1]), u8(0)
     norms, numbers = np.empty(n), np.empty(n, np.int64)
+    # First the rows that go four at a time; a row that is not finite is left out, and found when it is scored.
     for i in range(n):
         norms[i] = row_norm(X, i)
         for k in range(u8(ahead.shape[1])):
@@ -569,11 +598,13 @@ def sweep(state, params, X, ahead, packs, asked):
         if norms[i] < np.inf and not goes_with_others(X, i, width, params.kind):
             numbers[finite] = i
             finite += u8(1)
+    # Sparse support vectors: each row goes over them alone.
     if not width:
         for k in range(finite):
             i = u8(numbers[k])
             tile(state, params, X, i, norms[i], u8(0), u8(packs), asked, ahead[i], products, values, places)
         return
+    # Four rows side by side for each feature, so that the inner loop reads one run of memory.
     count = (together + u8(3)) // ROWS_TOGETHER
     fours, ends = np.zeros((count, ROWS_TOGETHER * width)), np.zeros(count, np.uint64)
     for k in range(together):
@@ -582,6 +613,7 @@ def sweep(state, params, X, ahead, packs, asked):
             j, v = entry(X, i, p)
             if j < width:
                 fours[r, ROWS_TOGETHER * j + k % ROWS_TOGETHER] = v
+                # Features beyond the last one of all four are not gone over one by one.
                 ends[r] = max(ends[r], j + u8(1))
     used = np.empty((PACKS_TOGETHER * PACK // LANES, u8(2) * width + u8(1)), np.int64)
     block = Block(numbers[:finite], together, norms, fours, ends, used)
@@ -606,6 +638,7 @@ def evaluate(state, params, X, i, asked, work):
     q = row_norm(X, i)
     if q != q:
         return False
+    # A row of a block starts with the sums over the packs that were taken ahead, and goes on from there.
     sums, first = work.sums, u8(0)
     if params.ahead.shape[0]:
         first = u8(params.covered)
@@ -616,15 +649,18 @@ def evaluate(state, params, X, i, asked, work):
             sums[k] = 0.0
     tile(state, params, X, i, q, first, packs_of(state), asked, sums, work.products, work.values, work.places)
     columns, members = u8(state.coef.shape[1]), u8(members_of(state))
+    # Before the first row there is no mean of iterates yet.
     averaged = params.average > 0 and state.late.shape[0] > 0 and state.tally.rows[SEEN] > 0
     weight, by_mean = weight_of_rows(state), averaged and predicts_mean(state, params)
     for c in range(columns):
         if not asked & only(c % members):
             work.own_scores[c], work.means[c] = 0.0, 0.0
             continue
+        # The mean is the last iterate less the lag divided by its weight: w̄ = w − u/T.
         f = sum_of(sums, c)
         work.own_scores[c] = f
         work.means[c] = f - sum_of(sums, columns + c) / weight if averaged else f
+        # Only the member that predicts shows its scores. Those of a centre are not in units of a target.
         if c % members == chosen(state):
             f = work.means[c] if by_mean else f
             work.scores[c // members] = f if params.task == OUTLIER_TASK else as_target(state, f)
@@ -635,6 +671,7 @@ def evaluate(state, params, X, i, asked, work):
 def sum_of(sums, c):
     """The 32 sums of a score, added up; 0 if they are too large to mean anything."""
     at = c * u8(PACK)
+    # In pairs, in a fixed order, so that the score has the same bits on every machine.
     f = total((load(sums, at) + load(sums, at + u8(8))) + (load(sums, at + u8(16)) + load(sums, at + u8(24))))
     return f if abs(f) < HUGE else 0.0
 
@@ -643,6 +680,7 @@ def sum_of(sums, c):
 def own_value(state, params, X, i):
     """k̃(x, x)."""
     if params.kind == GIVEN_MATRIX:
+        # Where no columns are given, LAST_HELD counts the rows so far: that is the column of this one.
         column = params.own[i] if params.own.shape[0] else state.marks[LAST_HELD]
         return at_column(X, i, u8(column)) + params.bias
     q = row_norm(X, i)
@@ -654,6 +692,7 @@ def insert(state, params, X, i, slot, own):
     """Hold row i at this place, whatever was there; ``own`` is k̃(x, x)."""
     slot = u8(slot)
     g, lane = pack_and_lane(slot)
+    # Its age, for the policy "oldest" and for ``support_``.
     state.born[slot] = state.tally.rows[SEEN]
     state.norms[g, u8(SELF_KERNEL), lane] = own
     if params.kind == GIVEN_MATRIX:
@@ -661,12 +700,14 @@ def insert(state, params, X, i, slot, own):
         return
     state.norms[g, u8(ROW_NORM), lane] = row_norm(X, i)
     if state.dense.shape[1]:
+        # The place may still hold the row that was there before.
         for j in range(u8(state.dense.shape[1])):
             state.dense[g, j, lane] = 0.0
         for k in range(*stored(X, i)):
             j, v = entry(X, i, k)
             state.dense[g, j, lane] = v
         return
+    # At the end of the heap, for which Python has made room; what the place had before stays there unused.
     used = u8(state.marks[HEAP])
     state.spans[slot, 0] = used
     for k in range(*stored(X, i)):

@@ -126,6 +126,7 @@ class KernelSettings(WaitingRows):
         return EXPANSION
 
     def _params_for(self, rule: Rule) -> KernelParams:
+        # A radius of 0 stands for one that is learned, a γ of 0 for one that the stream sets.
         edge = getattr(self, self._edge)
         gamma, multiples = self._gammas()
         return KernelParams(
@@ -155,6 +156,7 @@ class KernelSettings(WaitingRows):
             spare=int(self._spare()),
             batch=int(self.batch_size),
             sliding=int(self.window == "sliding"),
+            # These are filled in later, for a model or for a block of rows.
             code=0,
             seed=0,
             covered=0,
@@ -175,6 +177,7 @@ class KernelSettings(WaitingRows):
         """γ, or 0.0 where the stream says it, and what multiples of it learn side by side."""
         if self.gamma == "auto":
             return 0.0, GAMMA_FACTORS if self._may_have_several() else (1.0,)
+        # The smallest γ is the base, so that all multiples are at least 1.
         if isinstance(self.gamma, list | tuple):
             least = float(min(self.gamma))
             return least, tuple(float(gamma) / least for gamma in self.gamma)
@@ -182,6 +185,7 @@ class KernelSettings(WaitingRows):
 
     def _may_have_several(self) -> bool:
         """Whether several γ can learn side by side."""
+        # Groups and the inverse keep kernel values, and those would be of one γ.
         projects = self.budget is not None and self.budget_policy == "project"
         return self._task != OUTLIER_TASK and self.kernel == "rbf" and self.batch_size == 1 and not projects
 
@@ -261,6 +265,7 @@ class KernelSettings(WaitingRows):
 
     def _check_change(self, state: Support) -> None:
         """What is kept depends on most of the settings, and cannot be made up later."""
+        # The lag of the average starts with the first row; it cannot be made up later.
         if self.average and not state.late.shape[0]:
             raise ValueError(
                 "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
@@ -274,6 +279,7 @@ class KernelSettings(WaitingRows):
             raise ValueError(
                 "robust=True was set after learning began, and the distances so far are gone. Call fit to start over."
             )
+        # A given matrix has no features to scale, whatever the parameter says.
         scale = None if self.kernel == "precomputed" else self.scale
         if not is_of(int(state.facts[0]) if state.facts.shape[0] else 0, scale):
             raise ValueError(
@@ -281,6 +287,7 @@ class KernelSettings(WaitingRows):
                 "start over."
             )
         self._check_gamma(state)
+        # Rows that were not kept are gone, and rows that were kept have no columns in a matrix.
         rows_kept = state.dense.shape[1] > 0 or state.spans.shape[0] > 0
         if rows_kept == (self.kernel == "precomputed"):
             raise ValueError(
@@ -293,12 +300,14 @@ class KernelSettings(WaitingRows):
                 f"budget={self.budget} was set after learning began, and there are {count} support vectors. "
                 "Set a larger one, or call fit to start over."
             )
+        # The rows of a group wait in arrays of its size, and disjoint and sliding groups keep different rows there.
         batch = self.batch_size if self.batch_size > 1 else 0
         if state.gram.shape[0] != batch or (batch and state.marks[SLIDING_HELD] != (self.window == "sliding")):
             raise ValueError(
                 f"batch_size={self.batch_size!r} with window={self.window!r} is not the setting that this model "
                 "learned with. Set them back, or call fit to start over."
             )
+        # The inverse is built up row by row from the first one on.
         projects = self.budget is not None and self.budget_policy == "project"
         if projects != (state.inverse.shape[0] > 0):
             raise ValueError(
@@ -308,10 +317,12 @@ class KernelSettings(WaitingRows):
 
     def _check_gamma(self, state: Support) -> None:
         """Refuse other γ than a state can follow."""
+        # One counter for each member, since the first row.
         members, several = state.losses.shape[0], len(self._gammas()[1])
         unset = self.gamma == "auto" and not state.gamma[0]
         if members and members != several:
             said = f"{members} values of γ have learned in parallel so far"
+        # A model with one γ has coefficients for one member only.
         elif not members and several > 1 and not (self.gamma == "auto" and state.gamma[0]) and seen(state):
             said = "one γ has learned so far"
         elif unset and not members and self.kernel in WITH_GAMMA and state.norms[:, ROW_NORM].any():

@@ -57,6 +57,7 @@ def sparse_product(state, m, n):
     at_n, end_n = entries_of(state, n)
     dot = 0.0
     while at_m < end_m and at_n < end_n:
+        # Both rows ascend: the one that is behind moves on, and both do where they have the same feature.
         of_m, of_n = state.indices[at_m], state.indices[at_n]
         if of_m == of_n:
             dot += state.values[at_m] * state.values[at_n]
@@ -85,6 +86,7 @@ def on_the_heap(spans: np.ndarray, state: Support) -> str:
         return f"holds rows that end at {ends.max()}, and there are {used} entries"
     rows = spans[: int(state.marks[COUNT])]
     rows = rows[rows[:, 1] > 0]
+    # Sorted by their start, so that only neighbours can overlap.
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     return "" if (rows[1:, 0] >= rows[:-1].sum(axis=1)).all() else "holds two rows that share an entry"
 
@@ -93,6 +95,7 @@ def ascending(indices: np.ndarray, state: Support) -> str:
     """The entries of each row that is held."""
     starts, lengths = state.spans[: int(state.marks[COUNT])].T
     inside = np.zeros(indices.shape[0] + 1, np.int64)  # from the second entry of a row on
+    # +1 where the second entry of a row stands and −1 behind its last: the running sum marks what is inside a row.
     np.add.at(inside, starts[lengths > 1] + 1, 1)
     np.add.at(inside, (starts + lengths)[lengths > 1], -1)
     falls = (np.cumsum(inside)[1:-1] > 0) & (indices[1:] <= indices[:-1])
@@ -230,9 +233,11 @@ def sizes(
     params: Any, width: int, models: int, packs: int, heap: int, parts: Parts
 ) -> dict[str, tuple[type, tuple[int, ...]]]:
     """The kind and shape of each array of a state, but for the tally."""
+    # Wide rows are kept sparse, so that memory goes with their entries.
     room = packs * PACK
     keeps_dense = params.keeps and width <= SPARSE_FROM
     keeps_sparse = params.keeps and width > SPARSE_FROM
+    # Two classes share one problem; each member has columns of its own for every problem.
     columns = (1 if models <= 2 else models) * max(parts.members, 1)
     batch = int(params.batch) if params.batch > 1 else 0
     return {
@@ -285,6 +290,7 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
         spec = specs.get(name)
         return int(spec.shape[0]) if spec is not None and spec.shape else default
 
+    # The capacities follow from the arrays in the file; all else follows from the settings.
     packs, heap, parts = max(side("coef", 1), 1), side("values", 0), parts_for(params)
     if not side("losses", 0):  # of a version that had one γ
         parts = parts._replace(members=0)
@@ -293,6 +299,7 @@ def shapes(params: Any, width: int, models: int, specs: Mapping[str, Any]) -> di
 
 def resized(state: Support, params: Any, width: int, models: int, packs: int, heap: int) -> Support:
     """A copy with this room, which is not less than it has."""
+    # Which parts there are is a fact of the state, also where the settings have changed since.
     wanted = sizes(params, width, models, packs, heap, parts_of(state))
     parts = {name: grown(getattr(state, name), shape) for name, (_, shape) in wanted.items()}
     return Support(tally=grown_tally(state.tally, models), **parts)
@@ -308,6 +315,7 @@ def grow_support(state: Support, params: Any, width: int, models: int) -> Suppor
         # 0 − 0 is 0, and −0 would be another bit
         coef, late, told = (np.concatenate([0.0 - part, part], axis=1) for part in (state.coef, state.late, state.told))
         state = state._replace(coef=coef, late=late, told=told, ledger=2.0 * state.ledger)
+    # Dense packs of so many features would be mostly zeros.
     if params.keeps and width > SPARSE_FROM and state.dense.shape[1]:
         state = as_sparse(state)
     state = resized(state, params, width, models, state.coef.shape[0], state.values.shape[0])
@@ -321,6 +329,7 @@ def as_sparse(state: Support) -> Support:
     room = state.born.shape[0]
     spans = np.zeros((room, 2), np.int64)
     count = rows.shape[0]
+    # The rows lie on the heap one behind the other, in the order of their places.
     spans[:count, 0], spans[:count, 1] = rows.indptr[:-1], np.diff(rows.indptr)
     marks = state.marks.copy()
     marks[HEAP] = rows.nnz
@@ -336,19 +345,23 @@ def as_sparse(state: Support) -> Support:
 def enlarged(state: Support, params: Any, rows: int, entries: int) -> Support:
     """The state with room for so many more rows, which have so many entries; itself if it has it."""
     count, used = int(state.marks[COUNT]), int(state.marks[HEAP])
+    # A budget bounds the room: never more than the budget and the spare row, unless there is more already.
     needed = count + rows
     most = int(params.budget) + int(params.spare)
     if params.budget:
         needed = min(needed, max(most, count))
     packs, heap = state.coef.shape[0], state.values.shape[0]
     if needed > packs * PACK:
+        # Doubling, so that a row costs constant time on average however long the stream is.
         packs = max(-(-needed // PACK), 2 * packs)
         if params.budget:
             packs = min(packs, -(-max(most, needed) // PACK))
+    # First collect what rows that have gone left on the heap, and grow only then.
     if state.spans.shape[0] and used + entries > heap:
         state = compacted(state)
         used = int(state.marks[HEAP])
         heap = max(used + entries, 2 * used)
+    # The same arrays, so that addresses that were packed stay valid.
     if packs == state.coef.shape[0] and heap == state.values.shape[0]:
         return state
     return resized(state, params, int(state.marks[ROW_WIDTH]), state.tally.classes.shape[0], packs, heap)
@@ -358,6 +371,7 @@ def compacted(state: Support) -> Support:
     """The heap without the rows that are no longer held."""
     count = int(state.marks[COUNT])
     lengths = state.spans[:count, 1]
+    # The entries of the rows held, in their order; the empty array is for a set without rows.
     places = np.concatenate([np.arange(a, a + n) for a, n in state.spans[:count]] or [np.zeros(0, np.int64)])
     spans, marks = state.spans.copy(), state.marks.copy()
     spans[:count, 0] = np.cumsum(lengths) - lengths
@@ -398,6 +412,7 @@ def support_rows(state: Support, width: int | None = None) -> Any:
     count = int(state.marks[COUNT])
     if state.dense.shape[1]:
         wide = state.dense.shape[1]
+        # From packs of 32 side by side to one row after the other; the last pack may have empty places.
         flat = np.ascontiguousarray(state.dense.transpose(0, 2, 1)).reshape(-1, wide)
         return flat[:count, :width].copy()
     tidy = compacted(state)
@@ -414,6 +429,7 @@ def coefficients(state: Support, lag_weight: float) -> np.ndarray:
     """
     coef = state.coef - state.late / lag_weight if lag_weight else state.coef
     member, members = int(state.choice[0]) if state.choice.shape[0] else 0, members_of(state)
+    # Column c·M + m is problem c of member m: every M-th column belongs to the member that predicts.
     coef = coef[:, member::members]
     columns = coef.shape[1]
     flat: np.ndarray = np.ascontiguousarray(coef.transpose(0, 2, 1)).reshape(-1, columns)

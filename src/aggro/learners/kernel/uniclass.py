@@ -212,6 +212,7 @@ class KernelPAUniclass(KernelLearner, Detector):
     def _explain(self, asked: Asked) -> tuple[list[Any], np.ndarray, np.ndarray]:
         """ε − d, where −d = (2Σ α_i k(x_i, x) − k(x, x) − ‖c‖²)/d: the terms of the row alone are in the intercept."""
         numbers, parts, intercepts = super()._explain(asked)
+        # d² = k(x, x) − 2f + ‖c‖², so −d is a sum of parts once it is divided by d; for d = 0 nothing is divided.
         score, offset = asked.scores[0].tolist()
         parts = 2.0 * parts / (-score or 1.0)
         return numbers, parts, intercepts + (score - offset) - parts.sum()

@@ -20,6 +20,7 @@ class CheckedMatrix(csr_array):  # type: ignore[misc]
     """Made by :func:`checked_matrix` alone; one that scipy makes of it knows nothing of having been checked."""
 
     def __getstate__(self) -> dict[str, Any]:
+        # Another process gets arrays of its own, which nobody has looked at.
         return {name: value for name, value in self.__dict__.items() if name != "looked_at"}
 
 
@@ -35,8 +36,10 @@ def checked_matrix(indptr: np.ndarray, indices: np.ndarray, data: np.ndarray, n_
 
     ``indptr`` is int64, ``indices`` uint32.
     """
+    # Read-only views: if nobody can write the indices, what was checked stays true.
     rows = CSR(closed(indptr), closed(indices), data, n_cols)
     narrow = indptr.astype(np.int32) if indptr[-1] < 2**31 else indptr  # SciPy has both alike
+    # Below 2³¹ the bits of uint32 and int32 are the same, so the memory is shared.
     places = rows.indices.view(np.int32) if narrow is not indptr else closed(indices.astype(np.int64))
     arrays = data, places, closed(narrow)
     matrix = CheckedMatrix(arrays, shape=(indptr.shape[0] - 1, n_cols))
@@ -50,6 +53,7 @@ def checked_rows(X: CheckedMatrix) -> CSR | None:
     rows, arrays = X.__dict__.get("looked_at", (None, ()))
     if rows is None or rows.n_cols != X.shape[1] or rows.indptr.shape[0] != X.shape[0] + 1:
         return None
+    # Somebody may have put in other arrays: only the very objects that were checked count.
     data, indices, indptr = arrays
     if X.data is not data or X.indices is not indices or X.indptr is not indptr:
         return None

@@ -49,6 +49,7 @@ class Numbers:
 
     def __call__(self, array: np.ndarray, state: Any) -> str:
         low, high = self.limits(state)
+        # NaN is not equal to itself: infinity may pass where it is allowed, and NaN never.
         good = np.isfinite(array) | self.endless & (array == array)
         if low > -math.inf:
             good &= array > low if self.above else array >= low
@@ -89,6 +90,7 @@ class Each:
     def __call__(self, array: np.ndarray, state: Any) -> str:
         if not array.size:
             return ""
+        # Part by part, so that the message names the entry.
         for k, part in enumerate(self.parts[: array.shape[self.axis]]):
             if fault := part(array.take([k], self.axis), state):
                 return f"{fault}, in entry {k}"
@@ -131,6 +133,7 @@ def fault_of(array: np.ndarray, promises: tuple[Promise, ...], state: Any, trust
 
 def faults(state: Any, trusted: bool = False) -> Iterator[tuple[str, str]]:
     """Each array that does not hold what it should, by its name, and what is wrong; whole numbers come first."""
+    # Whole numbers first: bounds of the other fields may rely on them as counts and indices.
     for name, array, promises in sorted(described(state), key=lambda found: found[1].dtype.kind == "f"):
         if fault := fault_of(array, promises, state, trusted):
             yield name, fault

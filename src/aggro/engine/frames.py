@@ -16,6 +16,7 @@ import numpy as np
 def column_names(X: Any) -> list[str] | None:
     """The column names of a frame of any library; None for anything else, or for names that are not text."""
     names = _names(X)
+    # No names, or none that are text: the columns are known by their places.
     if not names or not any(isinstance(name, str) for name in names):
         return None
     if not all(isinstance(name, str) for name in names):
@@ -58,6 +59,7 @@ def validated(X: Any) -> Any:
         return X
     for name, part in _arrow_parts(X):
         try:
+            # The full check follows every offset and index; the short one looks at lengths alone.
             part.validate(full=True)
         except ValueError as error:  # pyarrow's own are of this kind
             where = "The Arrow data" if name is None else f"Column {name!r}"
@@ -73,6 +75,7 @@ def _arrow_parts(X: Any) -> Iterator[tuple[Any, Any]]:
         yield None, X
     elif _is_of(X, "pandas", "DataFrame"):
         for j, dtype in enumerate(X.dtypes):
+            # Columns of NumPy types have no memory of Arrow.
             if not isinstance(dtype, np.dtype):
                 for part in _arrow_of_array(X.iloc[:, j].array):
                     yield X.columns[j], part
@@ -84,6 +87,7 @@ def _arrow_parts(X: Any) -> Iterator[tuple[Any, Any]]:
 def _arrow_of_array(array: Any) -> Iterator[Any]:
     """What an array of pandas has in Arrow's memory: its values, or its categories."""
     categories = getattr(array.dtype, "categories", None)
+    # Of a categorical column the categories may be in Arrow's memory; the codes are NumPy's.
     if categories is not None:
         yield from _arrow_of_array(categories.array)
     elif hasattr(array.dtype, "pyarrow_dtype") or getattr(array.dtype, "storage", "") == "pyarrow":
@@ -92,5 +96,6 @@ def _arrow_of_array(array: Any) -> Iterator[Any]:
 
 def _is_of(X: Any, library: str, *kinds: str) -> bool:
     """Whether this is of one of these kinds of a library, which is not imported for the question."""
+    # A library that was never imported cannot have made this object.
     module = sys.modules.get(library)
     return isinstance(X, tuple(getattr(module, kind) for kind in kinds if hasattr(module, kind)))

@@ -112,6 +112,7 @@ def all_sums(sums: Any) -> np.ndarray:
 @inline
 def gap_of(scores, columns, live, sure):
     """|f|, or how far the best score is above the second; if ``sure``, in units of the deviations behind the scores."""
+    # Before a second class came there is no gap between classes: how far the score is from 0 counts.
     if columns == 1 or live < 2:
         gap, v = abs(scores[0]), scores[u8(columns)] ** 2 if sure else 1.0
     else:
@@ -126,10 +127,12 @@ def gap_of(scores, columns, live, sure):
                 second = f
                 next_best = c
         gap, v = best - second, 1.0
+        # The variance of a difference, with the two scores taken as independent.
         if sure:
             v = scores[u8(columns) + first] ** 2 + scores[u8(columns) + next_best] ** 2
     if not sure:
         return gap
+    # Without variance a gap above 0 is as sure as can be, and a gap of 0 not at all.
     return min(gap / np.sqrt(v), MOST_DELTA) if v > 0.0 else (MOST_DELTA if gap > 0.0 else 0.0)
 
 
@@ -151,6 +154,7 @@ def first_delta(strategy, target, gap):
     """The δ with which a row of this gap is asked about with the probability ρ, or that is near for a threshold."""
     if strategy == THRESHOLD:
         return target * gap
+    # p = ρ solved for δ.
     odds = target / max(1.0 - target, 1e-9)
     return gap * (odds if strategy == MARGIN else np.sqrt(odds))
 
@@ -159,21 +163,27 @@ def first_delta(strategy, target, gap):
 def steered(gate, gap):
     """p of a row with a target rate; δ follows."""
     sums, target, surplus = gate.sums, gate.target, gate.sums[SURPLUS]
+    # Too many questions so far lower the aim, too few raise it, within [ρ/4, 3ρ].
     wanted = target * min(max(1.0 - surplus / QUERY_PATIENCE, 0.25), 3.0)
+    # How far |S| is beyond a = 1 + √(ρt)/4; up to there nothing is corrected.
     beyond = abs(surplus) - 1.0 - 0.25 * np.sqrt(target * gate.counts[OPEN])
     more = beyond * beyond if beyond > 0.0 else 0.0
     throttle = 1.0 + more if surplus > 0.0 else 1.0
+    # At random there is no δ to follow: p is the aim itself.
     if gate.strategy == AT_RANDOM:
         return min(wanted / throttle, 1.0)
+    # The first score that is not 0 sets the scale of δ.
     if sums[GATE_DELTA] == 0.0:
         begin = first_delta(gate.strategy, target, gap)
         if not begin > LEAST_DELTA:
             return wanted / throttle  # there is no scale yet
         sums[GATE_DELTA] = min(begin, MOST_DELTA)
     p = chance(gate.strategy, sums[GATE_DELTA], gap)
+    # These strategies must not make a row nearly impossible: an answer counts 1/p times.
     if gate.strategy >= SHARP:
         p = max(p, RAREST * target)
     p = p / throttle if surplus > 0.0 else max(p, min(more * target, 1.0))
+    # On a logarithmic scale, since the scale of the scores is not known.
     sums[GATE_DELTA] = min(max(sums[GATE_DELTA] * np.exp(FOLLOW * (wanted - p)), LEAST_DELTA), MOST_DELTA)
     return p
 
@@ -182,15 +192,18 @@ def steered(gate, gap):
 def asks(gate, live, gap):
     """Whether to ask about a row; it counts."""
     counts, sums = gate.counts, gate.sums
+    # Every row counts, asked about or not: its number is the counter of the random number.
     number = counts[PASSED]
     counts[PASSED] = number + 1
     if gate.budget >= 0 and counts[ASKED] >= gate.budget:
         return False
     counts[OPEN] += 1
     p = 1.0
+    # Before the first answer every row is asked about.
     if gate.target > 0.0:
         if live > 0:
             p = steered(gate, gap)
+        # S falls by ρ with every row and rises by 1 with every question.
         sums[SURPLUS] = max(sums[SURPLUS] - gate.target, -LARGEST_SURPLUS)
     elif live > 1 or (live == 1 and gate.strategy != THRESHOLD):  # which would never ask again after the first
         p = chance(gate.strategy, sums[GATE_DELTA], gap)
@@ -216,14 +229,17 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, observer
         if s.shape[0] and s[t] == 0.0:
             continue
         i = u8(order[t]) if order.shape[0] else t
+        # Scaled without counting: a row that is passed over leaves no trace.
         q = score_averaged(state, params, Z, transform(state, X, i, Z, marks, False)[0], out)
         if q != q:
             return np.int64(t), False
         if asks(gate, rows[LIVE], gap_of(out, columns, rows[LIVE], gate.strategy == BY_CONFIDENCE)):
+            # A class that is not known here: the caller makes room for it, and the row comes again.
             if y[t] >= known:
                 return np.int64(t), True
             mistakes = rows[MISTAKES]
             row = np.int64(t)
+            # A pass of one row. The pass is compiled already, and is not linked into this loop once more.
             jump(pass_at, row, (state, params, X, y, s, order, row, row + 1, costs, averaged, observer))
             answered(gate, gate.sums[LAST_QUERY], rows[MISTAKES] - mistakes)
     return np.int64(-1), False
@@ -233,6 +249,7 @@ def attend(state, params, X, y, s, order, start, stop, costs, averaged, observer
 def first_asked(gate, scores, weights, live):
     """The first row to ask about, of rows with these scores; -1 if there is none. Those of weight 0 are not there."""
     sure = gate.strategy == BY_CONFIDENCE
+    # Where scores come with deviations, the second half of the columns holds these.
     columns = scores.shape[1] // 2 if sure else scores.shape[1]
     for i in range(u8(scores.shape[0])):
         if weights.shape[0] and weights[i] == 0.0:

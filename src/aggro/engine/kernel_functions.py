@@ -49,6 +49,7 @@ def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
     if kind in (LINEAR_KERNEL, GIVEN_MATRIX):
         k = t
     elif kind == COSINE_KERNEL:
+        # A row of zeros: its products are 0, so any divisor above 0 gives 0.
         k = t / most(spread(np.sqrt(q)) * root(norms), spread(1e-300))
     else:
         base = t * spread(gamma) + spread(coef0)

@@ -15,6 +15,7 @@ def end_with_parent() -> None:
     parent = parent_process()
 
     def wait() -> None:
+        # ``join`` returns when the parent has ended, in whatever way; no signal is needed for that.
         if parent is not None:
             parent.join()
             os._exit(1)
@@ -28,6 +29,7 @@ def pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
     An error, or Ctrl-C, does not wait for what they are doing.
     """
+    # Children that were there before belong to somebody else, and are not ended here.
     others = set(active_children())
     processes = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=end_with_parent)
     try:

@@ -25,6 +25,7 @@ def bits(seed, counter):
 @inline
 def uniform(seed, counter):
     """A float in [0, 1) for this seed and counter."""
+    # The upper 53 bits, as many as the mantissa of a float holds.
     return np.float64(bits(seed, counter) >> u8(11)) * (1.0 / 9007199254740992.0)
 
 

@@ -78,6 +78,7 @@ def largest(X, i):
     finite = True
     for k in range(*stored(X, i)):
         _, x = entry(X, i, k)
+        # A separate flag, since a maximum may lose a NaN.
         finite &= abs(x) < np.inf
         m = max(m, abs(x))
     return m if finite else np.nan
@@ -86,6 +87,7 @@ def largest(X, i):
 @inline
 def is_allowed(X, i, q):
     """Whether all values of a row are within the limit, none of them NaN; q is its squared norm, or more."""
+    # Cheap test first: a square of all values that is small bounds each of them. A NaN fails it.
     return q < LARGEST_SQUARE or values_are_allowed(X, i)
 
 
@@ -156,6 +158,7 @@ def dots_beside(X, i, W, step, there):
     even = spread(0.0)
     odd = spread(0.0)
     start, stop = stored(X, i)
+    # An odd last entry goes to the first sum.
     pairs = stop - (stop - start) % u8(2)
     for k in range(start, pairs, u8(2)):
         j, x = entry(X, i, k)
@@ -259,6 +262,7 @@ def column_dot(X, i, W, k, rows=U1, row=U0):
 def first_bad(X, start, low=-np.inf):
     """The first row from ``start`` on with a value that is NaN, too large or below ``low``, and its column; or -1s."""
     for i in range(u8(start), u8(n_rows(X))):
+        # Row by row first, and only in a bad row entry by entry. ``not … <=`` is also true for a NaN.
         if not largest(X, i) <= LARGEST_VALUE or (low > -np.inf and below(X, i, low)):
             for k in range(*stored(X, i)):
                 j, x = entry(X, i, k)
@@ -291,6 +295,7 @@ def index_order(indptr, indices):
     ascending = True
     i = last = u8(0)
     begin = u8(indptr[0])
+    # Whole rows up to about CHECKED_AT_ONCE indices: both loops then read them from the nearest cache.
     while begin < stop:
         end = begin
         while end < begin + CHECKED_AT_ONCE and i < rows:
@@ -299,10 +304,12 @@ def index_order(indptr, indices):
         falls = np.uint32(0)  # as narrow as the indices, so that eight fit a vector
         for k in range(begin + u8(1), end):
             falls += np.uint32(indices[k - u8(1)] >= indices[k])
+        # Between two rows an index may fall. These places were counted, too, and are taken off.
         before = begin
         while last < i:
             last += u8(1)
             start = u8(indptr[last])
+            # An empty row begins where the one before it does, and has no last index.
             if start != before:
                 top = max(top, indices[start - u8(1)])
                 if start < end:
@@ -310,6 +317,7 @@ def index_order(indptr, indices):
             before = start
         ascending &= falls == 0
         begin = end
+    # The last index of a row is its largest only where rows ascend: here all are looked at.
     if not ascending:
         for k in range(stop):
             top = max(top, indices[k])

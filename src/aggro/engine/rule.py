@@ -65,6 +65,7 @@ def seen(state: Any) -> int:
 
 def is_history(history: np.ndarray, state: Any) -> str:
     """Check the history of a state from a file: an error message, or an empty string."""
+    # One line for each power of two so far, and nothing behind the last one.
     marks = int(state.tally.rows[HISTORY_MARKS])
     if not (history[:marks, 0] == 2.0 ** np.arange(marks)).all() or history[marks:, 0].any():
         return f"does not have a line for each power of two up to the {seen(state)} rows seen"
@@ -167,6 +168,7 @@ def room_for(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < ALIGNED_FROM:
         return np.empty(shape, dtype)
+    # A large array gets a cache line more than it needs, so that the view can begin at the next one.
     memory = np.empty(size + CACHE_LINE, np.uint8)
     start = -int(memory.__array_interface__["data"][0]) % CACHE_LINE
     array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
@@ -195,6 +197,7 @@ def copy_state(state: Any) -> Any:
 def completed(state: Any) -> Any:
     """Upgrade a state of an earlier version: arrays that it lacks, which are empty, get their initial values."""
     fresh = new_tally(state.tally.classes.shape[0])
+    # All of these fields came in one version, so ``marks`` stands for all of them.
     lacks = {name: getattr(fresh, name) for name in ADDED_FIELDS if not state.tally.marks.size}
     parts: dict[str, Any] = {"tally": state.tally._replace(**lacks)} if lacks else {}
     for name, source in RULES[type(state)].added.items():
@@ -219,6 +222,7 @@ def grown_into(state: S, fresh: S) -> S:
             return type(old)(*map(larger, old, new))
         if old.shape == new.shape:
             return copied(old)
+        # As large as the larger of the two on each side: the state never shrinks. The old values go over the new ones.
         both = zeros(tuple(map(max, old.shape, new.shape)), old.dtype)
         for part in (new, old):
             both[tuple(map(slice, part.shape))] = part
@@ -273,6 +277,7 @@ class Rule:
     mix: Any = None
 
     def __post_init__(self) -> None:
+        # Compiled code finds a rule by the type of its state, so two rules cannot share one.
         if self.state in RULES:
             raise ValueError(f"{self.state.__name__} has a rule already. A rule needs a state of its own: subclass it.")
         RULES[self.state] = self

@@ -65,6 +65,7 @@ class OwnStep:
         return self
 
     def __reduce__(self) -> tuple:
+        # A pickle holds the name and the module: importing that module registers the step.
         return recalled, (self.__name__, self.__module__)
 
 
@@ -125,12 +126,14 @@ def step(function: Any = None, *, name: str | None = None, hinge: bool = True) -
     """
     if function is None:
         return lambda decorated: step(decorated, name=name, hinge=hinge)
+    # A function that Numba has compiled already is taken as it was written.
     function = getattr(function, "py_func", function)
     if not inspect.isfunction(function):
         raise StepError(f"A step is made of a function of (loss, q, C), got {function!r}.")
     name = function.__name__ if name is None else name
     if not (isinstance(name, str) and name.isidentifier()):
         raise StepError(f"A step needs a name such as 'capped', got {name!r}. Use @aggro.step(name=...).")
+    # The same function again is an edit and may replace the old one; another function may not take its name.
     taken = OWN_STEPS.get(name)
     if name.lower() in (*BUILT_IN, "auto") or (taken and origin(taken.__wrapped__) != origin(function)):
         owner = f"{taken.__module__!r} has a step of that name" if taken else "it is a built-in step"
@@ -162,11 +165,13 @@ def name_of(chosen: Step | OwnStep) -> str:
 
 def compiled(function: Any, name: str) -> Any:
     """The function for compiled code; one clear error if it cannot be."""
+    # Looked at before Numba is asked, whose own errors would be hard to read.
     takes = list(inspect.signature(function).parameters.values())
     positional = [p for p in takes if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) != 3 or len(takes) != 3:
         listed = ", ".join(map(str, takes))
         raise StepError(f"The step {name!r} must take three arguments (loss, q, C), and takes ({listed}).")
+    # An exception would end the pass in the middle of a row.
     if any(instruction.opname in ("RAISE_VARARGS", "RERAISE") for instruction in dis.get_instructions(function)):
         raise StepError(
             f"The step {name!r} must return a number for every row and cannot raise. "
@@ -187,6 +192,7 @@ def sized(tau: Any) -> Any:
 
     @inline
     def size(step, loss, q, C, m):
+        # The step is asked about the row as it was; ‖τv‖² = τ²q must stay far below the largest float.
         move = m * np.float64(tau(loss * m, q * m * m, C))
         return move if move * move * q < HUGE else np.nan
 

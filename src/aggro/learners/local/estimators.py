@@ -118,7 +118,9 @@ class Prototypes(Classifier):
     def _formula(self, view: View) -> Formula:
         state, params, n = view.state, view.params, view.n_features
         used, rows = int(state.marks[PLACES_USED]), int(state.tally.rows[SEEN])
+        # The mean of the iterates, if it predicts.
         V = state.V - state.U / rows if params.average and rows else state.V
+        # The score of a place is (w + u_k)·x, so one plane for each place says it all.
         planes = (V[:1] + V[1 : 1 + used])[:, :, 0 if params.bias else 1 : 1 + n].transpose(0, 2, 1)
         scaled = standardised_by(state.moments, int(state.marks[ROWS_MEASURED]), n) if state.moments.shape[1] else None
         places = Places(scaled, float(params.bias), bool(params.normal), state.P[:used, 1 : 1 + n].copy(), planes)
@@ -129,6 +131,7 @@ class Prototypes(Classifier):
         state, params = view.state, view.params
         D, used, rows = state.V.shape[2], int(state.marks[PLACES_USED]), int(state.tally.rows[SEEN])
         width = state.moments.shape[1] or D - 1
+        # As compiled code prepares a row: standardised, the constant in front, then its norm divided out.
         raw, z, inverse = np.zeros(D), np.zeros(D), np.zeros(D)
         raw[1 + indices] = values
         z[1 : 1 + width], inverse[1 : 1 + width] = standardised(
@@ -139,13 +142,16 @@ class Prototypes(Classifier):
         z = z / norm if params.normal and 1e-100 < norm < 1e150 else z
         weights = state.V[0].copy()
         lag = state.U[0].copy() if state.U.shape[0] else 0.0
+        # By the nearest prototype, in units of the deviations so far.
         if used:
             place = 1 + int((((raw - state.P[:used]) * inverse) ** 2).sum(axis=1).argmin())
             weights += state.V[place]
             lag = lag + state.U[place] if state.U.shape[0] else 0.0
+        # w̄ = w − u/T.
         if params.average and rows:
             weights -= lag / rows
         parts = (z * weights).T
+        # Centring makes features that the row lacks other than 0: their parts go to the intercept.
         shown = parts[1 + indices]
         return shown, parts.sum(axis=0) - shown.sum(axis=0)
 

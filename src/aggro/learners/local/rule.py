@@ -64,6 +64,7 @@ def most_used(state: Local) -> int:
 
 def are_counts(counts: np.ndarray, state: Local) -> str:
     """Rows that drew each prototype: those in use have one at least."""
+    # Means divide by these counts: those in use are at least 1, and together they cannot exceed the rows seen.
     used = int(state.marks[PLACES_USED])
     good = (counts[:used] >= 1.0).all() and not counts[used:].any() and counts.sum() <= seen(state)
     return "" if good else "does not count the rows of the prototypes in use"
@@ -152,6 +153,7 @@ def workspace_size(state):
 @inline
 def work_of(state, out):
     classes, D = state.V.shape[1], state.V.shape[2]
+    # Views of one workspace; nothing is allocated for a row.
     start = 2 * classes + 3
     raw, z, inverse = out[start : start + D], out[start + D : start + 2 * D], out[start + 2 * D : start + 3 * D]
     return Work(out[:classes], out[classes : 2 * classes], out[2 * classes : start], raw, z, inverse)
@@ -171,13 +173,16 @@ def squares_of(z):
 def prepare(state, params, work):
     """z of the row that was written down."""
     width = np.int64(state.V.shape[2])
+    # Behind the features there are zeros, which fill up the last eight: they add nothing to any sum.
     known = state.moments.shape[1] if state.moments.shape[1] else width - 1
     work.z[:] = 0.0
     work.inverse[:] = 0.0
     measured = np.float64(state.marks[ROWS_MEASURED])
     standardise(state.moments, measured, work.raw[1 : 1 + known], work.z[1 : 1 + known], work.inverse[1 : 1 + known])
+    # The constant is not standardised, but the norm includes it.
     work.z[0] = params.bias
     q = squares_of(work.z)
+    # A row of zeros has no direction, and stays as it is.
     if params.normal and TINY_SCALE < q < HUGE:
         share = 1.0 / np.sqrt(q)
         for j in range(u8(width)):
@@ -192,6 +197,7 @@ def distance(state, work, k):
     D = u8(state.P.shape[1])
     sums = spread(0.0)
     for j in range(u8(0), D, u8(LANES)):
+        # In units of the deviations as they are now; 1/σ is 0 for features that have not varied, and for the constant.
         gap = (load(work.raw, j) - load(state.P, k * D + j)) * load(work.inverse, j)
         sums = madd(gap, gap, sums)
     return total(sums)
@@ -202,11 +208,13 @@ def find_place(state, work):
     """The nearest prototype, -1 if there is none; and whether the row is to be a new one."""
     used = state.marks[PLACES_USED]
     best, nearest = np.inf, np.int64(0 if used > 0 else -1)
+    # Strictly nearer, so among equals the oldest prototype wins.
     for k in range(used):
         d = distance(state, work, u8(k))
         if d < best:
             best, nearest = d, np.int64(k)
     work.facts[NEAREST_PLACE] = np.float64(nearest)
+    # A row that a prototype already stands at begins no other one.
     work.facts[BEGINS_PLACE] = 1.0 if used < state.P.shape[0] and best > 0.0 else 0.0
 
 
@@ -225,6 +233,7 @@ def product(V, m, c, z):
 def score_class(V, place, c, z):
     """(w_c + u_c)·z at a place, which may be none."""
     f = product(V, u8(0), c, z)
+    # Without a prototype there is the common part alone.
     return f + product(V, u8(place + 1), c, z) if place >= 0 else f
 
 
@@ -235,6 +244,7 @@ def score_written(state, params, out):
     prepare(state, params, work)
     find_place(state, work)
     place, rows = np.int64(work.facts[NEAREST_PLACE]), state.tally.rows[SEEN]
+    # The mean of the iterates is the last one less the lag, divided by the rows; a sum of both parts, as the score is.
     for c in range(u8(state.V.shape[1])):
         f = score_class(state.V, place, c, work.z)
         work.own[c] = work.scores[c] = cut(f)
@@ -255,6 +265,7 @@ def score(state, params, X, i, out):
     D = u8(state.V.shape[2])
     start = u8(2 * state.V.shape[1] + 3)
     out[start] = 0.0
+    # Only this reads the row as it is given. All else is the same for dense and sparse rows, and is jumped to.
     q = write_down(X, i, out, start + LOCAL_ONE, D - LOCAL_ONE)
     if q == q:
         jump(params.score_at, np.int64(0), (state, params, out))
@@ -264,6 +275,8 @@ def score(state, params, X, i, out):
 @exact_part
 def loss_of(state, params, y, out):
     c, live = np.int64(y), state.tally.rows[LIVE]
+    # At least two classes, so that the first row has a class to stay ahead of; with one class nothing is a mistake
+    # but the row of a new class.
     r = runner_up(max(live, 2), c, out)
     loss = max(0.0, 1.0 - (out[u8(c)] - out[u8(r)]))
     return loss, is_mistaken(state, c, r if live > 1 else -1, out)
@@ -279,6 +292,7 @@ def draw(state, work):
     if work.facts[BEGINS_PLACE] > 0.0:
         new = state.marks[PLACES_USED]
         state.marks[PLACES_USED] += 1
+        # A new place begins with what its row was scored by, and so does its mean.
         if place >= 0:
             copy_place(state.V, u8(place + 1), u8(new + 1))
             if state.U.shape[0]:
@@ -286,6 +300,7 @@ def draw(state, work):
         place = new
     k = u8(place)
     state.counts[k] += 1.0
+    # The running mean of the rows that drew the prototype: 1/n of the way.
     for j in range(u8(P.shape[1])):
         P[k, j] += (work.raw[j] - P[k, j]) / state.counts[k]
     return k
@@ -302,6 +317,7 @@ def copy_place(V, from_, to):
 def move(state, m, c, a, z, lag):
     """V_{m,c} ← V_{m,c} + a z, cut at ±FAR."""
     for j in range(u8(z.shape[0])):
+        # The lag takes what the weight really moved, also where it was cut.
         before = state.V[m, c, j]
         after = min(max(before + a * z[j], -FAR_VALUE), FAR_VALUE)
         state.V[m, c, j] = after
@@ -313,21 +329,26 @@ def move(state, m, c, a, z, lag):
 def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there; whether a hyperplane moved."""
     work = work_of(state, out)
+    # Counted after it was scored, so that the score was honest.
     if params.scale:
         again = count_row(state.moments, np.float64(state.marks[ROWS_MEASURED]), work.raw[1:])
         state.marks[ROWS_MEASURED] += 1
+        # The moments before could not carry the row: it is learned as it is with itself counted.
         if again:
             jump(params.score_at, np.int64(0), (state, params, out))
+    # Every row draws its prototype, also one without loss.
     k = draw(state, work)
     c = np.int64(y)
     r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own)
     loss = 1.0 - (work.own[u8(c)] - work.own[u8(r)])
+    # (1 + 1/λ)‖x‖², the squared norm of the row (x/√λ, x).
     q = work.facts[ROW_SQUARES] * (1.0 + params.share)
     if not loss > 0.0 or not TINY_SCALE < q < HUGE:
         return False
     tau = step_size(params.step, loss, q, params.C * s, 1.0)
     if not 0.0 < tau < HUGE:
         return False
+    # One half to the class and one to its runner-up, at the place; the common part moves by 1/λ of that.
     lag = lag_share(state)
     move(state, k + LOCAL_ONE, u8(c), 0.5 * tau, work.z, lag)
     move(state, k + LOCAL_ONE, u8(r), -0.5 * tau, work.z, lag)
@@ -351,6 +372,7 @@ def update(state, params, X, i, y, s, out, q):
 @cache
 def code_addresses() -> dict[str, int]:
     """Where the code is that scores a row and that learns it."""
+    # Only the types of these arguments matter: they choose the compiled version.
     params = LocalParams(1, 1, 1.0, 1.0, 1.0, 1, 1, 1, 0, 0)
     given = init(params, 1, 2), params, np.zeros(1)
     return {"score_at": address_of(score_row, *given), "learn_at": address_of(learn_row, *given, 0.0, 0.0)}

@@ -43,6 +43,7 @@ def lag_share(state):
 @inline
 def late_share(state):
     """How often a move counts in the lag of a mean with weights t: S_{t−1} = t(t − 1)/2."""
+    # S_{t−1} is the weight of all iterates before this row.
     before = np.float64(state.tally.rows[SEEN])
     return 0.5 * before * (before + 1.0)
 

@@ -39,6 +39,7 @@ SUMMED = Numbers(lambda state: -4.0 * FAR_VALUE * rows_of(state), lambda state: 
 def write_down(X, i, out, start, width):
     """Write row i densely into ``out`` from ``start`` on; return ‖x‖², NaN if the row is not allowed."""
     first, last = stored(X, i)
+    # A sparse row writes only its entries, so all places are cleared; a dense one lacks features at its end only.
     begin = u8(0) if hasattr(X, "indptr") else last
     for j in range(begin, width):
         out[start + j] = 0.0
@@ -57,6 +58,7 @@ def standardise(moments, measured, raw, z, inverse):
     The results are written to ``z`` and ``inverse``.
     """
     width = u8(raw.shape[0])
+    # Unscaled learners take the same way with 1/σ = 1.
     if moments.shape[1] == 0:
         for j in range(width):
             z[j] = raw[j]
@@ -64,6 +66,7 @@ def standardise(moments, measured, raw, z, inverse):
         return
     share = 1.0 / max(measured, 1.0)
     for j in range(width):
+        # A feature that has not varied says nothing yet: it counts as 0.
         v = moments[1, j] * share
         inverse[j] = 1.0 / np.sqrt(v) if v > NO_VARIANCE else 0.0
         z[j] = (raw[j] - moments[0, j]) * inverse[j]
@@ -73,9 +76,11 @@ def standardise(moments, measured, raw, z, inverse):
 def count_row(moments, measured, raw):
     """Add the row to the means and deviations; return whether the moments of ``measured`` rows could not carry it."""
     share = 1.0 / (measured + 1.0)
+    # gap² > bound · c is the test of ``farthest`` on gap²/v with v = c/t, without a division for each feature.
     rest, bound = measured * share, farthest(measured) / max(measured, 1.0)
     far = measured < PRIOR_ROWS
     for j in range(u8(moments.shape[1])):
+        # Welford's update: gap²·rest is what the squared deviations grow by.
         gap = raw[j] - moments[0, j]
         far |= gap * gap > bound * moments[1, j]
         moments[0, j] += gap * share

@@ -35,6 +35,7 @@ def square(X, i, w, u, p, r, top):
     """‖x − c‖² for a dense row, and for a sparse one the two sums Σ(x_j − c_j)² and Σc_j² over its entries."""
     near = 0.0
     held = 0.0
+    # Sparse: both sums over the entries alone; the caller adds what the centre has elsewhere.
     if hasattr(X, "indptr"):
         for k in range(u8(X.indptr[i]), u8(X.indptr[i + u8(1)])):
             c = point(w, u, p, r, u8(X.indices[k]))
@@ -43,6 +44,7 @@ def square(X, i, w, u, p, r, top):
             held += c * c
     else:
         width = u8(X.shape[1])
+        # Decided once and not for each feature, so that each loop is a plain one.
         if r != 0.0:
             for j in range(width):
                 gap = np.float64(X[i, j]) - (p * w[j] + r * u[j])
@@ -51,6 +53,7 @@ def square(X, i, w, u, p, r, top):
             for j in range(width):
                 gap = np.float64(X[i, j]) - p * w[j]
                 near += gap * gap
+        # Features that the row does not have are 0, and the centre may be somewhere else there.
         for j in range(width, top):
             c = point(w, u, p, r, j)
             near += c * c
@@ -64,6 +67,7 @@ def near_distance(X, i, w, u, p, r, top):
     j, (k, end) = u8(0), stored(X, i)
     while j < top or k < end:
         x = 0.0
+        # Entries ascend. Beyond ``top`` the centre is 0, so only entries are left there.
         if k < end:
             column, value = entry(X, i, k)
             if j >= top or column == j:
@@ -79,12 +83,15 @@ def near_distance(X, i, w, u, p, r, top):
 def distance_from(X, i, w, u, p, r, top, norm):
     """‖x − c‖ for the centre c = p·w + r·u with this squared norm; NaN if the row is not allowed."""
     near, held = square(X, i, w, u, p, r, top)
+    # ‖c‖² − Σc_j² over the entries is what the centre has elsewhere. Rounding may leave it below 0.
     if hasattr(X, "indptr"):
         near += max(0.0, norm - held)
     else:
         norm = 0.0  # nothing was taken from it
+    # Also true for a NaN.
     if not (near < HUGE and is_allowed(X, i, row_norm(X, i))):
         return np.nan
+    # So near to the centre the difference has cancelled: measure the whole width.
     if near > NEAR_CENTRE * norm:
         return np.sqrt(near)
     return near_distance(X, i, w, u, p, r, top)
@@ -96,12 +103,15 @@ def parts_of_distance(
     """−(x_j − w_j)²/d of each feature of a row, and what is left of ε − d; d is cut at HUGE, as in scores."""
     halves = -0.5 * point  # halves of differences: those are floats, whatever the numbers are
     halves[indices] += 0.5 * values
+    # In units of the largest difference, so that squares neither overflow nor vanish.
     top = float(np.abs(halves).max(initial=0.0))
     if top == 0.0:
         return np.zeros((indices.shape[0], 1)), np.array([radius])
     squares = (halves / top) ** 2
     length = float(np.sqrt(squares.sum()))
+    # The product could overflow, so the comparison is made by division.
     d = HUGE if top > HUGE / (2.0 * length) else 2.0 * top * length
     parts = -d * (squares[indices] / length**2)
+    # What is left is of features that the row lacks: it belongs to the intercept.
     squares[indices] = 0.0
     return parts[:, None], np.array([radius - d * (squares.sum() / length**2)])

@@ -71,6 +71,7 @@ def loss_of_one_vs_rest(state, edge, y, scores):
     c, live = np.int64(y), state.tally.rows[LIVE]
     mistake = is_mistaken(state, c, runner_up(live, c, scores), scores)
     loss = 0.0
+    # Only classes seen so far: others have no score to be wrong.
     for k in range(live):
         sign = 1.0 if k == c else -1.0
         loss += max(0.0, edge - sign * scores[u8(k)])
@@ -82,6 +83,7 @@ def loss_of_joint(state, edge, y, scores):
     """The multi-class hinge loss: y's score should be ``edge`` above that of all others; and whether y is mistaken."""
     c = np.int64(y)
     r = runner_up(state.tally.rows[LIVE], c, scores)
+    # A class that is alone has nothing to stay ahead of.
     loss = max(0.0, edge - (scores[u8(c)] - scores[u8(r)])) if r >= 0 else 0.0
     return loss, is_mistaken(state, c, r, scores)
 
@@ -92,5 +94,6 @@ def loss_of_outlier(state, params, y, out):
 
     The scores are minus the distance from a centre, and minus the radius.
     """
+    # The scores are −d and −ε, so this is d − ε.
     gap = out[1] - out[0]
     return max(0.0, gap), gap > 0.0

@@ -61,6 +61,7 @@ def wanted(is_number, y, edge, column, alone):
 @exact
 def limits(step, sign, C):
     """The ridge, the least and the largest β of a row; C is multiplied by the row's weight."""
+    # Slack enters once (pa1) as a cap on β, or squared (pa2, ls) as a ridge.
     ridge = 0.0 if step == PA1 else 0.5 / C
     cap = C if step == PA1 else np.inf
     return ridge, -cap if sign <= 0.0 or step == LS else 0.0, cap if sign >= 0.0 or step == LS else 0.0
@@ -77,6 +78,7 @@ def ask(posed, k, step, r, size, edge, sign, C):
     """Row k lacks r of the score that it should have."""
     posed.edge[k] = edge
     posed.ridge[k], posed.lo[k], posed.hi[k] = limits(step, sign, C)
+    # Set to the exact margin: rounding must not make a row that is right ask for a tiny step.
     if at_margin(step, r, size, edge):
         r = edge if r > 0.0 else -edge
     posed.r[k] = r
@@ -85,6 +87,7 @@ def ask(posed, k, step, r, size, edge, sign, C):
 @inline
 def solve(posed, n, step):
     """Find β."""
+    # Without a hinge there are no bounds, so it is one system of equations.
     if step == LS:
         ridge_solve(n, posed.G, posed.ridge, posed.r, posed.beta, posed.work)
     else:

@@ -46,12 +46,15 @@ def radius_of(known, given):
 def learn_radius(known, nu, d):
     """Take a step towards the distance that a share ν of the rows exceeds; ``known`` comes from ``new_radius``."""
     radius = known[RADIUS_VALUE]
+    # The first distance is the first radius: there is no scale before it.
     if radius == 0.0:
         known[RADIUS_VALUE] = d
         return
     known[RADIUS_STEPS] += 1.0
+    # σ_t(1 + t), but for the 1 to begin with.
     known[RADIUS_SPREAD] += min(1.0, abs(d / radius - 1.0))
     t = known[RADIUS_STEPS]
+    # γ_t = min(γ_{t−1}, 2σ_t t^−½): the rate never rises, which the guarantee needs.
     rate = min(2.0 * (1.0 + known[RADIUS_SPREAD]) / (1.0 + t) / np.sqrt(t), known[RADIUS_RATE] if t > 1.0 else 1.0)
     known[RADIUS_RATE] = rate
     outside = 1.0 if d > radius else 0.0

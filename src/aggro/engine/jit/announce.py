@@ -49,15 +49,18 @@ def through(say: Say) -> Iterator[None]:
 @contextmanager
 def announced(what: Callable[[], str], compiles: Callable[[], bool]) -> Iterator[None]:
     """While this lasts for longer than a second, and ``compiles()``, say ``what()``."""
+    # Compiling asks for more compiling: only the outermost call watches, and only once in a process.
     if HERE.busy or ANNOUNCED or os.environ.get("AGGRO_QUIET", "") not in ("", "0"):
         yield
         return
     done = Event()
 
+    # A thread, since this one is busy compiling.
     def watch() -> None:
         wait = ANNOUNCE_AFTER
         while not done.wait(wait):
             wait = LOOK_AGAIN_AFTER
+            # Looked at only after a second: finding out costs time, and most code is there by then.
             if compiles() and not ANNOUNCED:
                 ANNOUNCED.append(what())
                 (SPEAKERS[-1] if SPEAKERS else on_stderr)(ANNOUNCED[0])
@@ -69,6 +72,7 @@ def announced(what: Callable[[], str], compiles: Callable[[], bool]) -> Iterator
     watcher.start()
     try:
         yield
+    # Wait for the thread, so that no line appears after the call has returned.
     finally:
         HERE.busy = False
         done.set()

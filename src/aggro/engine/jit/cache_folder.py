@@ -87,13 +87,16 @@ def exposed(folder: Path, *owners: int) -> str:
     if os.name != "posix":
         return ""
     us = os.geteuid()
+    # Whoever can write to a parent can put another folder in this place.
     for place in (folder, *folder.parents):
         facts = place.lstat()
         if facts.st_uid not in (us, 0, *owners):
             return f"{place} belongs to another user"
+        # A group that is this user's alone does not count as others.
         others = facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         if others == stat.S_IWGRP and own_group(facts.st_gid):
             others = 0
+        # In a parent with the sticky bit, like /tmp, others cannot rename or remove what is ours.
         if others and (place == folder or not facts.st_mode & stat.S_ISVTX):
             return f"other users can write to {place}"
     return ""
@@ -104,13 +107,16 @@ def folder_for(stamp: str) -> Path | None:
     reasons: list[str] = []
     for root in candidates():
         try:
+            # For this user alone from the beginning.
             if not root.is_dir():
                 root.mkdir(mode=0o700, parents=True, exist_ok=True)
             root = root.resolve()  # a link may be changed later
             reason = exposed(root)
             folder = root / stamp
             if not reason:
+                # The folder itself is looked at after it is made: another user may have made it first.
                 is_new = not folder.is_dir()
+                # Old folders are looked for only when a new one was made, and not at every start.
                 if is_new:
                     folder.mkdir(mode=0o700, exist_ok=True)
                 reason = exposed(folder)
@@ -132,6 +138,7 @@ def folder_for(stamp: str) -> Path | None:
 def hold(folder: Path) -> None:
     """Mark a folder as used now, and as in use until this process ends."""
     path = folder / IN_USE
+    # Again if the file was taken away between opening and locking it.
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -145,6 +152,7 @@ def hold(folder: Path) -> None:
             return
         with contextlib.suppress(OSError):  # no locks there: then nothing is taken away either
             fcntl.flock(file, fcntl.LOCK_SH)
+        # The lock counts only if the file is still the one at this path.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), os.stat(path)):
                 LOCKS.append(file)
@@ -160,6 +168,7 @@ def sweep(root: Path, stamp: str) -> None:
         with contextlib.suppress(OSError):
             if folder.name != stamp:
                 marks.append(((folder / IN_USE).stat().st_mtime_ns, folder))
+    # The last used come first, and stay.
     for _, folder in sorted(marks, reverse=True)[FOLDERS:]:
         with contextlib.suppress(OSError):
             remove_unused(folder)
@@ -167,6 +176,7 @@ def sweep(root: Path, stamp: str) -> None:
 
 def remove_unused(folder: Path) -> None:
     """Take a folder away unless a process holds it."""
+    # An exclusive lock that is refused means that a process uses the folder; the error ends this.
     file = os.open(folder / IN_USE, os.O_RDWR)
     try:
         if fcntl is not None:

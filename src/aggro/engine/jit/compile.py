@@ -65,6 +65,7 @@ def entry_point(function: Callable[..., Any], settings: dict[str, Any]) -> Any:
         return quietly(function)
     compiled = njit(**settings)(function)
     ENTRY_POINTS.add(id(compiled))
+    # Code from outside is not part of the stamp, and a closure holds values that the key does not name.
     if ON_DISK and not is_outside(function) and function.__closure__ is None:
         compiled._cache = KeptCode(function)
         take_turns(compiled)
@@ -77,6 +78,7 @@ def say_what_takes_long(compiled: Any) -> None:
     compile_or_load = compiled.compile
 
     def announcing(signature: Any) -> Any:
+        # Compiled already: nothing to say, and no thread to start.
         if tuple(getattr(signature, "args", signature)) in compiled.overloads:
             return compile_or_load(signature)
         kept: list[Any] = []  # looked for in the thread that waits: it costs time, and most code is there at once
@@ -95,6 +97,7 @@ def say_what_takes_long(compiled: Any) -> None:
 
 def announcement(compiled: Any, signature: Any) -> str:
     """What is being compiled, in words that somebody knows who does not know the code."""
+    # The types of the arguments tell which learner it is, and whether rows are sparse.
     kinds = tuple(getattr(signature, "args", signature))
     homes = [str(getattr(getattr(kind, "instance_class", None), "__module__", "")) for kind in kinds]
     learner = next((home.split(".")[2] for home in homes if home.startswith("aggro.learners.")), None)
@@ -170,6 +173,7 @@ def afresh(compiled: Any) -> Any:
     if numba.config.DISABLE_JIT:
         return compiled
     function = compiled.py_func
+    # The function again, with globals of its own, in which the entry points that it calls are new ones, too.
     names = dict(function.__globals__)
     used = (name for name in function.__code__.co_names if id(names.get(name)) in ENTRY_POINTS)
     names |= {name: afresh(names[name]) for name in used}
@@ -219,6 +223,7 @@ def as_python(result: Any) -> Any:
 
 def compiled_for(compiled: Any, *args: Any) -> Any:
     """What Numba made of an entry point for arguments of these types."""
+    # Found by the types; compiled only if they were not met before.
     signature = tuple(numba.typeof(arg) for arg in args)
     if signature not in compiled.overloads:
         compiled.compile(types.void(*signature).args)

@@ -56,6 +56,7 @@ TEXT_KEY, WHOLE_KEY, FLOAT_KEY = range(3)
 def type_of(address):
     """The address of an object's type, which lives as long as the object."""
     kind = PyObject_Type(address)
+    # The call gives a reference of its own; the object itself keeps its type alive.
     Py_DecRef(kind)
     return kind
 
@@ -65,6 +66,7 @@ def same_key(a, b, safe):
     """Whether two keys are the same, as far as that can be said without running a user's code."""
     if a == b:
         return True
+    # Text and whole numbers compare without any code of a user; two keys of other types are not compared at all.
     kind = type_of(a)
     if kind != type_of(b) or (kind != safe[TEXT_KEY] and kind != safe[WHOLE_KEY]):
         return False
@@ -75,6 +77,7 @@ def same_key(a, b, safe):
 def is_number(address, safe):
     """Whether an object becomes a float without running a user's code."""
     kind = type_of(address)
+    # Most values are floats, so that type comes first.
     found = kind == safe[FLOAT_KEY]
     k = u8(WHOLE_KEY)
     while not found and k < u8(safe.shape[0]):
@@ -115,6 +118,7 @@ class DictReader(NamedTuple):
 @inline
 def position_of(key, index, plain, safe):
     """Where a feature stands; -1 if it is not known, -2 if only Python may look for it."""
+    # A look-up compares keys: it may run a user's code unless this key and all names are of safe types.
     kind = type_of(key)
     if plain == 0 or (kind != safe[TEXT_KEY] and kind != safe[WHOLE_KEY]):
         return np.int64(-2)
@@ -144,6 +148,7 @@ def sift(order, start, n):
 @inline
 def sort(order, n):
     """Sort the first n numbers, in place and without memory of its own."""
+    # Short rows by insertion; longer ones by a heap, in n log n steps whatever the order.
     if n <= u8(INSERTION_SORTED):
         for j in range(u8(1), n):
             moved = order[j]
@@ -164,11 +169,14 @@ def sort(order, n):
 @inline
 def take_back(reader, n_names):
     """Forget the features from this number on."""
+    # These addresses are borrowed from names that may go now.
     reader.names_at[:] = 0
     size = PyList_Size(reader.names)
+    # The names are still in the list while their keys are deleted, so the addresses are valid.
     for k in range(n_names, size):
         if PyDict_DelItem(reader.lookup, PyList_GetItem(reader.names, k)) != 0:
             PyErr_Clear()
+    # A null pointer in place of a list deletes the slice.
     if size > n_names and PyList_SetSlice(reader.names, n_names, size, 0) != 0:
         PyErr_Clear()
 
@@ -178,12 +186,15 @@ def add_names(reader, n, n_names):
     """Know the features among the n entries that are not known yet; False if there is no memory for them."""
     position = np.int64(n_names)
     for k in range(n):
+        # -1 marks what is new; the positions follow on from the last name.
         if reader.positions[k] == -1:
             number = PyLong_FromLongLong(position)
             added = number != 0 and PyList_Append(reader.names, reader.keys[k]) == 0
             added = added and PyDict_SetItem(reader.lookup, reader.keys[k], number) == 0
+            # The dict holds a reference of its own by now, so this one is given back.
             if number != 0:
                 Py_DecRef(number)
+            # All or nothing: the names that were added before this one go, too.
             if not added:
                 PyErr_Clear()
                 take_back(reader, np.int64(n_names))
@@ -206,14 +217,17 @@ def read_dict(address, reader, least, most, room):
     """
     cell, safe, positions, names_at = reader.cell, reader.safe, reader.positions, reader.names_at
     n_names = PyList_Size(reader.names)
+    # PyDict_Next writes its place, the key and the value into the words of the cell.
     place = cell.ctypes.data
     cell[AT] = 0
+    # How many entries the dict before had, if the row is all of that dict.
     entries = cell[ENTRY_COUNT]
     same = entries >= 0  # as the dict before, so far
     new = np.int64(0)
     n = u8(0)
     before, number = np.int64(0), 0.0
     while PyDict_Next(address, place, place + 8, place + 16) != 0:
+        # Borrowed references: the dict must not change, so no code of a user may run in this loop.
         key, value = cell[ENTRY_KEY], cell[ENTRY_VALUE]
         if n == u8(reader.numbers.shape[0]):
             return np.int64(DOES_NOT_FIT)
@@ -224,25 +238,31 @@ def read_dict(address, reader, least, most, room):
             if number == -1.0 and PyErr_Occurred() != 0:  # an integer that is larger than any float
                 PyErr_Clear()
                 return np.int64(DOES_NOT_FIT)
+        # The name that was at this place in the dict before; equal addresses need no look-up.
         name = names_at[n]
         if name == 0 or not (name == key or (same and same_key(name, key, safe))):
             same = False
+            # Noted at once: after an early return the row must not pass for that of a whole dict.
             cell[ENTRY_COUNT] = -1
             position = position_of(key, reader.lookup, reader.plain, safe)
             positions[n] = position
+            # Borrowed from the list of names, which lives as long as the model knows the feature.
             names_at[n] = PyList_GetItem(reader.names, position) if position >= 0 else np.int64(0)
             if position < 0:
+                # New, and not for compiled code: the key needs Python, or the value is one that Python refuses by name.
                 if position < -1 or not (number >= least and abs(number) <= most):
                     return np.int64(DOES_NOT_FIT)
                 reader.keys[n] = key
                 new += 1
         reader.numbers[n] = number
         n += u8(1)
+    # All features at the places of the dict before: the row has its indices already, only the values change.
     if same and n == u8(entries):
         for k in range(n):
             reader.values[u8(reader.slots[k])] = reader.numbers[k]
         return np.int64(0)
     cell[ENTRY_COUNT] = -1
+    # More names than there is room for: only Python can make the model wider.
     if new > 0 and room > 0:
         if n_names + new > room or not add_names(reader, n, n_names):
             return np.int64(DOES_NOT_FIT)
@@ -258,9 +278,11 @@ def arranged(reader, n, left_out):
     m = u8(0)
     for k in range(n):
         if reader.positions[k] >= 0:
+            # The position above and the place in the dict below, in one word: to sort it sorts both.
             order[m] = (u8(reader.positions[k]) << u8(32)) | k
             ascending &= m == u8(0) or order[m] > order[m - u8(1)]
             m += u8(1)
+    # Many dicts come in the order of the features.
     if not ascending:
         sort(order, m)
     for j in range(m):
@@ -269,8 +291,10 @@ def arranged(reader, n, left_out):
             return np.int64(DOES_NOT_FIT)  # a feature that comes twice
         reader.indices[j] = position
         reader.values[j] = reader.numbers[k]
+        # For the next dict: where the value at this place goes, if its keys are the same.
         reader.slots[k] = j
     reader.indptr[1] = m
+    # Only a row with all entries can serve the next dict.
     if left_out == 0:
         reader.cell[ENTRY_COUNT] = n
     return left_out

@@ -24,6 +24,7 @@ def emitted(function: Any, result: types.Type, takes: tuple[types.Type, ...], em
     def codegen(context, builder, signature, args):
         return emit(builder, *args)
 
+    # Numba reads how many arguments an intrinsic takes from its signature: one function for each count.
     def of_one(typingctx, a):
         return result(*takes), codegen
 

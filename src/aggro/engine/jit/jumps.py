@@ -29,6 +29,7 @@ TAKING: dict[tuple[types.Type, ...], Any] = {}  # and the entry points among the
 
 def address_of(entry_point: Any, *args: Any) -> int:
     """Where the machine code of an entry point is, for arguments of these types."""
+    # A number stands for the address, and ``jump`` finds the function by it.
     if not BY_ADDRESS:
         if entry_point not in PYTHON_FUNCTIONS:
             PYTHON_FUNCTIONS.append(entry_point)
@@ -44,10 +45,12 @@ def _jump(typingctx, address, like, args):
     given = tuple(args.types) if isinstance(args, types.BaseTuple) else ()
 
     def codegen(context, builder, signature, values):
+        # The function type of Numba's calling convention, for these types of arguments.
         kind = context.call_conv.get_function_type(signature.return_type, given)
         parts = cgutils.unpack_tuple(builder, values[2], len(given))
         target = builder.inttoptr(values[0], ir.PointerType(kind))
         status, result = context.call_conv.call_function(builder, target, signature.return_type, given, parts)
+        # An exception inside comes back as a status, and goes on to the caller of the caller.
         with cgutils.if_unlikely(builder, status.is_error):
             context.call_conv.return_status_propagate(builder, status)
         return result

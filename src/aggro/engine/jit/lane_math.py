@@ -114,6 +114,7 @@ def _words(value: int) -> Any:
 
 
 def _polynomial(b: Any, coefficients: tuple[float, ...], x: Any) -> Any:
+    # Horner's rule.
     p = _constant(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         p = b.call(_of_llvm(b, "llvm.fmuladd", 3), [p, x, _constant(coefficient)])
@@ -127,15 +128,19 @@ def _turning(ahead: int) -> Any:
     """
 
     def emit(b: Any, t: Any) -> Any:
+        # Comparisons that a NaN fails: it becomes −2⁵⁰ here, like all that is below.
         inside = b.select(b.fcmp_ordered(">", t, _constant(-ANGLES)), t, _constant(-ANGLES))
         inside = b.select(b.fcmp_ordered("<", inside, _constant(ANGLES)), inside, _constant(ANGLES))
+        # Adding 1.5·2⁵² rounds to a whole number, which then stands in the low bits of the sum.
         shifted = b.fadd(inside, _constant(ROUND_BIAS))
         f = b.fsub(inside, b.fsub(shifted, _constant(ROUND_BIAS)))
         square = b.fmul(f, f)
+        # Both polynomials for all lanes, since lanes cannot branch; the quarter decides which one counts.
         s, c = b.fmul(_polynomial(b, SINE, square), f), _polynomial(b, COSINE_SERIES, square)
         n = b.bitcast(shifted, INT64_LANES)
         odd = b.icmp_unsigned("!=", b.and_(n, _words(1)), _words(0))
         turned = b.select(odd, s, c) if ahead else b.select(odd, c, s)
+        # The second lowest bit of the number of quarter turns is moved to the place of the sign.
         sign = b.shl(b.and_(b.add(n, _words(1)) if ahead else n, _words(2)), _words(62))
         return b.bitcast(b.xor(b.bitcast(turned, INT64_LANES), sign), VECTOR)
 
@@ -155,14 +160,18 @@ def _exponential(b: Any, x: Any) -> Any:
     def constant(value: float) -> Any:
         return ir.Constant(numbers, [value] * numbers.count)
 
+    # Cut to where the result is a float; what is below is set to 0 at the end.
     inside = b.select(b.fcmp_ordered(">", x, constant(LEAST_EXPONENT)), x, constant(LEAST_EXPONENT))
     inside = b.select(b.fcmp_ordered("<", inside, constant(MOST_EXPONENT)), inside, constant(MOST_EXPONENT))
+    # n = round(x/log 2), left in the low bits by adding 1.5·2⁵².
     shifted = madd(inside, constant(1.0 / math.log(2.0)), constant(ROUND_BIAS))
     n = b.fsub(shifted, constant(ROUND_BIAS))
+    # log 2 in two parts: the product of n with the upper one is exact, so r loses no bits.
     r = madd(n, constant(-LOG2_LOW), madd(n, constant(-LOG2_HIGH), inside))
     p = constant(Q[-1])
     for coefficient in (*Q[-2::-1], 1.0, 1.0):
         p = madd(p, r, constant(coefficient))
+    # Adding n to the bits of the exponent multiplies by 2ⁿ.
     exponent = b.shl(b.bitcast(shifted, words), ir.Constant(words, [52] * numbers.count))
     scaled = b.bitcast(b.add(b.bitcast(p, words), exponent), numbers)
     return b.select(b.fcmp_ordered("<", x, constant(LEAST_EXPONENT)), constant(0.0), scaled)

@@ -65,6 +65,7 @@ def _address(context: Any, builder: Any, typ: types.Type, array: Any, offset: An
 def _loading(typingctx, array, offset):
     def codegen(context, builder, signature, args):
         place = _address(context, builder, signature.args[0], *args)
+        # Aligned to a number and not to a vector: eight may begin at any number.
         return builder.load(place, align=8)
 
     return lanes(array, types.uint64), codegen
@@ -178,12 +179,14 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _least(builder: Any, p: Any, r: Any) -> Any:
+    # A comparison and a choice; where either is NaN, the second one is taken.
     return builder.select(builder.fcmp_ordered("<", p, r), p, r)
 
 
 def _lowest(builder: Any, value: Any) -> Any:
     """Each lane beside one that is four, two, one further on."""
     for far in (4, 2, 1):
+        # Three steps for eight lanes; the order does not matter to a minimum.
         order = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [(lane + far) % LANES for lane in range(LANES)])
         value = _least(builder, value, builder.shuffle_vector(value, ir.Constant(VECTOR, ir.Undefined), order))
     return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
@@ -192,6 +195,7 @@ def _lowest(builder: Any, value: Any) -> Any:
 def _first_equal(builder: Any, p: Any, r: Any) -> Any:
     word = ir.IntType(64)
     bits = builder.zext(_where(builder, builder.fcmp_ordered("==", p, r)), word)
+    # A bit behind the eight, so that the count ends there if no lanes are equal.
     beyond = builder.or_(bits, ir.Constant(word, 1 << LANES))
     return builder.cttz(beyond, ir.Constant(ir.IntType(1), 1))
 

@@ -68,6 +68,7 @@ def _every(letter: int) -> Any:
 
 
 def _no_digits(builder: Any, letters: Any) -> Any:
+    # Below "0" the difference wraps around to a large number, so one comparison finds both sides.
     return builder.icmp_unsigned(">", builder.sub(letters, _every(48)), _every(9))
 
 
@@ -76,6 +77,7 @@ def _up_to_space(builder: Any, letters: Any) -> Any:
 
 
 def _name_ends(builder: Any, letters: Any) -> Any:
+    # 58 is a colon, 124 a bar.
     is_mark = (builder.icmp_unsigned("==", letters, _every(mark)) for mark in (58, 124))
     return builder.or_(_up_to_space(builder, letters), builder.or_(*is_mark))
 
@@ -94,6 +96,7 @@ def _compiled(function: Any, size: int, emit: Any) -> Any:
     if numba.config.DISABLE_JIT:
         return function
 
+    # No call and no check: the bytes are read where the caller is.
     @intrinsic
     def look(typingctx, text, p):
         def codegen(context, builder, signature, args):
@@ -102,6 +105,7 @@ def _compiled(function: Any, size: int, emit: Any) -> Any:
 
         return types.uint64(text, types.uint64), codegen
 
+    # Bounds are checked only when NUMBA_BOUNDSCHECK asks for it.
     if not numba.config.BOUNDSCHECK:
         return look
 

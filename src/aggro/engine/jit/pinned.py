@@ -56,12 +56,14 @@ class Pinned(int):
         if not BY_ADDRESS:
             home = np.empty(0)
         else:
+            # Sizes and the code that lays tuples out depend on the types alone: found once for each layout.
             entry = _LAYOUTS.get(layout)
             if entry is None:
                 lay = afresh(lay_down) if outside else lay_down
                 entry = (native_size(numba.typeof(value)), direct(lay, value, 0))
                 if layout is not None:
                     _LAYOUTS[layout] = entry
+            # In whole words, rounded up; the array owns the memory that the address points to.
             home = np.empty(entry[0] // 8 + 1, np.uint64)
             entry[1](value, home.__array_interface__["data"][0])
         self = super().__new__(cls, home.__array_interface__["data"][0])
@@ -88,6 +90,7 @@ def _without_owner(context: Any, builder: Any, typ: types.Type, value: Any) -> A
         parts = cgutils.unpack_tuple(builder, value, len(typ))
         bare = [_without_owner(context, builder, t, v) for t, v in zip(typ, parts, strict=True)]
         return context.make_tuple(builder, typ, bare)
+    # Numba counts references by these two fields; without them it counts nothing.
     if isinstance(typ, types.Array):
         array = context.make_array(typ)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)

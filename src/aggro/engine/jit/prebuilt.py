@@ -82,19 +82,23 @@ def prebuilt(code: str, ways: tuple[Any, ...]) -> Prebuilt:
         return Prebuilt({}, "this package came without compiled code")
     except (OSError, ValueError, KeyError, TypeError) as error:
         return Prebuilt({}, f"{KERNEL_FOLDER / KERNEL_LIST} cannot be read ({error})", True)
+    # What the user asks for comes before what fits.
     if os.environ.get("AGGRO_NATIVE", "") not in ("", "0"):
         return Prebuilt({}, "AGGRO_NATIVE is set")
     asked = numba.config.CPU_NAME, numba.config.CPU_FEATURES
     if asked not in ((None, None), (level(), "")):
         return Prebuilt({}, "NUMBA_CPU_NAME or NUMBA_CPU_FEATURES is set")
+    # Sources, Python, Numba, llvmlite, NumPy and the level must all be the same.
     here = made_for(code, ways)
     for name, value in here.items():
         if wanted.get(name) != value:
             said = "" if name == "aggro's code" else f" {wanted.get(name)}, and this is {value}"
             return Prebuilt({}, f"the compiled code of this package is for another {name}{said or ' than this'}", True)
+    # The code would stop with an illegal instruction.
     if lacks := missing():
         return Prebuilt({}, f"this processor lacks {', '.join(lacks)}, which the compiled code of this package uses")
     try:
+        # Machine code is run as it is: nobody but the owner of the package may be able to change it.
         reason = exposed((KERNEL_FOLDER / KERNEL_LIST).resolve(), (PACKAGE / "__init__.py").stat().st_uid)
     except OSError as error:
         reason = str(error)
@@ -111,4 +115,5 @@ def content(found: Prebuilt, name: str) -> bytes | None:
         data = (KERNEL_FOLDER / name).read_bytes()
     except OSError:
         return None
+    # The list says what each file must be: a file that was cut or changed is not used.
     return data if hashlib.sha256(data).hexdigest() == found.files[name] else None

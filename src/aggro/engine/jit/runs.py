@@ -37,6 +37,7 @@ def dot_norm_run(X, i, w):
     f, q = np.zeros(PARTIAL_SUMS), np.zeros(PARTIAL_SUMS)
     x, columns = X[i].astype(np.float64), X.shape[1]
     whole = columns - columns % PARTIAL_SUMS
+    # What sixteens leave comes first and begins the sums, in the order of the compiled code.
     for start, at, count in [*left_over(columns), *((k, 0, PARTIAL_SUMS) for k in range(0, whole, PARTIAL_SUMS))]:
         numbers, sums = slice(start, start + count), slice(at, at + count)
         f[sums] += x[numbers] * w[numbers]
@@ -95,6 +96,7 @@ class Run:
         rows = context.make_array(kinds[0])(context, builder, X)
         self.number = ir.FloatType() if kinds[0].dtype == types.float32 else DOUBLE_LLVM
         self.columns = cgutils.unpack_tuple(builder, rows.shape)[1]
+        # The columns rounded down to sixteens: −16 has the lowest four bits clear.
         self.whole = builder.and_(self.columns, INT64_LLVM(-PARTIAL_SUMS))
         self.x = builder.gep(rows.data, [builder.mul(i, self.columns)], inbounds=True)
         self.w = context.make_array(kinds[1])(context, builder, w).data
@@ -102,6 +104,7 @@ class Run:
     def pieces(self) -> Iterator[tuple[list[tuple[Any, int]], int]]:
         """Code for what is left, then for the sixteens: vectors, each where it begins and how long; its first sum."""
         at = self.whole
+        # The lowest four bits of the number of columns say which of the pieces there are.
         for count, first in REST_OF_SUMS:
             bit = self.builder.and_(self.columns, INT64_LLVM(count))
             with self.builder.if_then(self.builder.icmp_unsigned("!=", bit, INT64_LLVM(0))):
@@ -118,6 +121,7 @@ class Run:
 
     def values(self, at: Any, count: int) -> Any:
         """Numbers of the row."""
+        # Vectors may begin at any number, so no more is promised than that numbers are aligned.
         place = self.builder.bitcast(self.builder.gep(self.x, [at]), vector(count, self.number).as_pointer())
         found = self.builder.load(place, align=4 if self.number != DOUBLE_LLVM else 8)
         return found if self.number == DOUBLE_LLVM else self.builder.fpext(found, vector(count))
@@ -131,13 +135,16 @@ def _dot_norm(typingctx, X, i, w):
     def codegen(context, builder, signature, args):
         run = Run(context, builder, (signature.args[0], signature.args[2]), *args)
         zero = ir.Constant(vector(VECTOR_WIDTH), [0.0] * VECTOR_WIDTH)
+        # Sixteen sums each for w·x and for ‖x‖², as four vectors of four.
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(PARTIAL_SUMS // VECTOR_WIDTH)] for _ in "fq"]
         for fours, first in run.pieces():
             for k, (at, count) in enumerate(fours):
                 x = run.values(at, count)
                 w = builder.load(run.weights(at, count), align=8)
+                # Both from one reading of the row.
                 for of_four, other in zip(sums, (w, x), strict=True):
                     place = of_four[first // VECTOR_WIDTH + k]
+                    # A sixteen adds to all sums; a smaller piece begins some of them, which are 0 until then.
                     if len(fours) == PARTIAL_SUMS // VECTOR_WIDTH:
                         total = madd(builder, x, other, builder.load(place))
                     else:
@@ -145,6 +152,7 @@ def _dot_norm(typingctx, X, i, w):
                     builder.store(total, place)
         found = []
         for of_four in sums:
+            # The order of ``halves_on_halves``: sums that are eight apart first, then those that are four apart.
             a, b, c, d = (builder.load(place) for place in of_four)
             found.append(summed(builder, builder.fadd(builder.fadd(a, c), builder.fadd(b, d))))
         return context.make_tuple(builder, signature.return_type, found)
@@ -157,6 +165,7 @@ def begun(builder: Any, few: Any, first: int, four: Any) -> Any:
     count = few.type.count
     if count == VECTOR_WIDTH:
         return few
+    # Few lanes become four, each at the place of its sum, and the other sums stay as they are.
     wide = lanes(builder, few, few, [min(max(k - first, 0), count - 1) for k in range(VECTOR_WIDTH)])
     return lanes(
         builder, four, wide, [VECTOR_WIDTH + k if first <= k < first + count else k for k in range(VECTOR_WIDTH)]
@@ -176,6 +185,7 @@ def _add(typingctx, X, i, a, w):
         for fours, _ in run.pieces():
             for at, count in fours:
                 one = builder.insert_element(ir.Constant(vector(count), ir.Undefined), a, LANE(0))
+                # The number a in every lane.
                 every, place = lanes(builder, one, one, [0] * count), run.weights(at, count)
                 moved = madd(builder, every, run.values(at, count), builder.load(place, align=8))
                 builder.store(moved, place, align=8)
@@ -205,11 +215,13 @@ def picked_dot_norm(indices, data, start, stop, w):
 def _picked_dot_norm(typingctx, indices, data, start, stop, w):
     def codegen(context, builder, signature, args):
         kinds = signature.args
+        # Plain addresses of the arrays: indices, values and weights.
         places, numbers, weights = (context.make_array(kinds[k])(context, builder, args[k]).data for k in (0, 1, 4))
         start, stop = args[2:4]
         single = kinds[1].dtype == types.float32
         number = ir.FloatType() if single else DOUBLE_LLVM
         zero = ir.Constant(vector(VECTOR_WIDTH), [0.0] * VECTOR_WIDTH)
+        # Two sums of four lanes for each result take turns, since each waits for its last addition.
         sums = [[cgutils.alloca_once_value(builder, zero) for _ in range(2)] for _ in "fq"]
         ones = [cgutils.alloca_once_value(builder, DOUBLE_LLVM(0.0)) for _ in "fq"]
 
@@ -222,12 +234,14 @@ def _picked_dot_norm(typingctx, indices, data, start, stop, w):
             there = builder.bitcast(builder.gep(numbers, [at]), vector(VECTOR_WIDTH, number).as_pointer())
             x = builder.load(there, align=4 if single else 8)
             x = builder.fpext(x, vector(VECTOR_WIDTH)) if single else x
+            # Weights stand apart: they are gathered one by one, which every machine can.
             w = ir.Constant(vector(VECTOR_WIDTH), ir.Undefined)
             for lane in range(VECTOR_WIDTH):
                 w = builder.insert_element(w, weight(builder.add(at, INT64_LLVM(lane))), LANE(lane))
             for total, other in zip(sums, (w, x), strict=True):
                 builder.store(madd(builder, x, other, builder.load(total[k])), total[k])
 
+        # Whole eights, then one four if it is there, then what is left one by one.
         count = builder.sub(stop, start)
         eights = builder.add(start, builder.and_(count, INT64_LLVM(-2 * VECTOR_WIDTH)))
         fours = builder.add(start, builder.and_(count, INT64_LLVM(-VECTOR_WIDTH)))
@@ -240,9 +254,11 @@ def _picked_dot_norm(typingctx, indices, data, start, stop, w):
             x = builder.load(builder.gep(numbers, [at], inbounds=True))
             x = builder.fpext(x, DOUBLE_LLVM) if single else x
             for total, other in zip(ones, (weight(at), x), strict=True):
+                # Fused, so that what comes one by one rounds as the vectors do.
                 builder.store(builder.fma(x, other, builder.load(total)), total)
         found = []
         for (one, two), rest in zip(sums, ones, strict=True):
+            # Vectors first, then the entries that came one by one.
             whole = summed(builder, builder.fadd(builder.load(one), builder.load(two)))
             found.append(builder.fadd(whole, builder.load(rest)))
         return context.make_tuple(builder, signature.return_type, found)

@@ -37,6 +37,7 @@ QUIET_SETTINGS = (
 def files(folder: str, inside: str = "") -> Iterator[tuple[str, str]]:
     """The files that Python reads a package from, in a fixed order: their paths, and their names in the package."""
     with os.scandir(folder) as found:
+        # Sorted, since the order of a folder is not the same everywhere.
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_dir():
@@ -68,6 +69,7 @@ def sources(package: Path = PACKAGE) -> str:
             found = [(str(parent), parent.name) for parent in package.parents if parent.is_file()]
         for path, name in found:
             text = content(path)
+            # Names and lengths keep files apart: moving text from one to the next changes the hash.
             told.update(f"{len(name)} {name} {len(text)} ".encode())
             told.update(text)
     except OSError:

@@ -83,6 +83,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
     """
 
     def __init__(self, function: Any) -> None:
+        # The line number tells apart functions of one name in one file.
         self._name = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
 
     @property
@@ -93,6 +94,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
 
     def file(self, signature: Any, processor: tuple[str, ...]) -> str:
         """The name of the file for arguments of these types on a processor, as LLVM tells it."""
+        # Types in full: two states may have one name, and different code.
         kinds = ", ".join(map(told, getattr(signature, "args", signature)))
         key = hashlib.sha256(repr((self._name, kinds, processor)).encode()).hexdigest()[:32]
         return f"{self._name.rpartition('.')[2].partition(':')[0]}-{key}.code"
@@ -121,6 +123,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
         """The code for arguments of these types, or None if it is not there or not whole."""
         target_context.refresh()
         codegen = target_context.codegen()
+        # Code that came with the package first: it needs no folder.
         if came().files:
             name = self.shipped(signature, codegen)
             content = prebuilt_content(came(), name)
@@ -130,6 +133,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
         path = self.path(signature, codegen)
         if path is None:
             return None
+        # Not there: never compiled for these types, or removed since.
         try:
             kept = path.read_bytes()
         except OSError:
@@ -140,6 +144,7 @@ class KeptCode(NullCache):  # type: ignore[misc]
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled; if that cannot be, say so once."""
         path = self.path(signature, result.library.codegen)
+        # Not kept: code with addresses of this process, or of sources that have changed since they were imported.
         if path is None or result.library.has_dynamic_globals or sources() != SOURCES:
             return
         payload = compressed(result._reduce())
@@ -161,18 +166,21 @@ def compressed(parts: tuple[Any, ...]) -> bytes:
 def rebuilt(name: str, content: bytes, signature: Any, target_context: Any) -> Any:
     """What was compiled, from what is in a file of this name; None if it is not whole, or not for these types."""
     payload = content[len(CODE_MAGIC) + CHECKSUM_BYTES :]
+    # The checksum first: nothing that was cut or changed may reach ``pickle``.
     if content[: len(CODE_MAGIC) + CHECKSUM_BYTES] != CODE_MAGIC + checked(name, payload):
         return None
     try:
         result = CompileResult._rebuild(target_context, *pickle.loads(zlib.decompress(payload)))
     except Exception:  # it was whole when it was written, and cannot be used: then it is made again
         return None
+    # A name is a hash of the types, so the types themselves are compared once more.
     return result if result.signature.args == tuple(getattr(signature, "args", signature)) else None
 
 
 def write(path: Path, content: bytes) -> None:
     """Put a file in its place, whole."""
     path.parent.mkdir(mode=0o700, exist_ok=True)  # someone may have cleaned up
+    # Written beside its place and then renamed: other processes find all of the file or none of it.
     temporary = path.with_name(f"{token_hex(8)}.tmp")
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
@@ -189,6 +197,7 @@ def undisturbed() -> Iterator[None]:
     """Compile without the garbage collector, which takes a fifth of the time: it looks for cycles, again and again,
     among millions of objects that are all in use. No other thread compiles meanwhile, and no child is forked.
     """
+    # The lock first, so that no other thread finds the collector switched off and leaves it so.
     with global_compiler_lock:
         collects = gc.isenabled()
         gc.disable()
@@ -211,6 +220,7 @@ def take_turns(compiled: Any) -> None:
         # Numba's own lock comes first, as in all threads: compiling one function may ask for another.
         with global_compiler_lock:
             codegen = compiled.targetctx.codegen()
+            # On disk by now: to load it, nobody has to wait.
             if compiled._cache.is_there(signature, codegen):
                 return compile_or_load(signature)
             path = compiled._cache.path(signature, codegen)
@@ -220,6 +230,7 @@ def take_turns(compiled: Any) -> None:
                 turn = path.with_suffix(".turn").open("w")
             except OSError:  # nothing can be kept there either
                 return compile_or_load(signature)
+            # A lock on a file, since processes share no other; who waits here finds the code on disk.
             with turn:
                 fcntl.flock(turn, fcntl.LOCK_EX)
                 try:

@@ -33,6 +33,7 @@ class PieceLibrary(JITCodeLibrary):  # type: ignore[misc]
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
+        # Several callers may bring a copy along: the linker keeps one of them.
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage.name == "external":
                 function.linkage = "linkonce_odr"  # it may come in by several callers
@@ -54,6 +55,7 @@ def called_by(library: PieceLibrary) -> list[Any]:
     """The libraries of all that is called, also by what is called, each once."""
     found: dict[Any, None] = {}
     waiting = list(library._linking_libraries)
+    # Each library once, also where it is reached by several ways.
     while waiting:
         one = waiting.pop()
         if one not in found:
@@ -72,9 +74,11 @@ class PieceLowering(NativeLowering):  # type: ignore[misc]
     def run_pass(self, state: Any) -> bool:
         try:
             return self._link_only(state)
+        # An error of the user's code, which is the same on the whole way.
         except NumbaError:
             raise
         except Exception as error:
+            # Numba is built otherwise: the state goes back to what it was, and the whole way is taken.
             lacks("PARTIAL", f"{type(error).__name__}: {error}")
             state.library = None
             state.flags.no_compile = state.flags.no_cpython_wrapper = False
@@ -82,6 +86,7 @@ class PieceLowering(NativeLowering):  # type: ignore[misc]
 
     def _link_only(self, state: Any) -> bool:
         library = state.library = PieceLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        # Numba's own lowering, stopped before machine code is made.
         state.flags.no_compile = True
         super().run_pass(state)
         library.finalize()
@@ -102,6 +107,7 @@ class PieceCompiler(CompilerBase):  # type: ignore[misc]
     def define_pipelines(self) -> list[PassManager]:
         passes = PassManager("piece")
         passes.passes = list(DefaultPassBuilder.define_nopython_pipeline(self.state).passes)
+        # The usual steps, with the last one replaced.
         passes.passes = [(PieceLowering if step is NativeLowering else step, text) for step, text in passes.passes]
         passes.finalize()
         return [passes]

@@ -65,6 +65,7 @@ def kernel_lanes(kind, gamma, coef0, degree, t, q, norms):
 @exact
 def kernel_value(kind, gamma, coef0, degree, dot, q, norm):
     """k(x, z) from x·z, ‖x‖² and ‖z‖²."""
+    # Rounding may leave a squared distance below 0, and the kernel above 1.
     if kind == RBF_KERNEL:
         return np.exp(-gamma * max(q + norm - 2.0 * dot, 0.0))
     if kind == LINEAR_KERNEL:
@@ -90,11 +91,13 @@ def kernel_matrix(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z:
 
 
 def _values(kind: int, gamma: float, coef0: float, degree: int, X: Any, Z: Any) -> np.ndarray:
+    # One row: the differences themselves, which lose nothing where a feature is large and hardly varies.
     if kind == RBF_KERNEL and isinstance(X, np.ndarray) and X.shape[0] == 1:
         return np.asarray(np.exp(-gamma * ((Z - X) ** 2).sum(axis=1)))[None]
     if kind == RBF_KERNEL and isinstance(X, np.ndarray) and Z.shape[0]:
         centre = Z.mean(axis=0)  # distances stay, and large features that hardly vary do not drown them
         X, Z = X - centre, Z - centre
+    # All kernels but given ones follow from products and squared norms.
     product = X @ Z.T
     dot = np.asarray(product.todense() if hasattr(product, "todense") else product)
     q, norm = (np.asarray((M.multiply(M) if hasattr(M, "multiply") else M * M).sum(axis=1)).ravel() for M in (X, Z))

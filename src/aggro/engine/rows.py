@@ -181,6 +181,7 @@ def dots_of_two(X, i, V, W, here, step, there):
     even_too, odd_too = spread(0.0), spread(0.0)
     models = u8(V.shape[1])
     start, stop = stored(X, i)
+    # The order of additions of ``dots_beside``, so that each score has the same bits as alone.
     pairs = stop - (stop - start) % u8(2)
     for k in range(start, pairs, u8(2)):
         j, x = entry(X, i, k)

@@ -116,12 +116,12 @@ def folder_for(stamp: str) -> Path | None:
             if not reason:
                 # The folder itself is looked at after it is made: another user may have made it first.
                 is_new = not folder.is_dir()
-                # Old folders are looked for only when a new one was made, and not at every start.
                 if is_new:
                     folder.mkdir(mode=0o700, exist_ok=True)
                 reason = exposed(folder)
             if not reason:
                 hold(folder)
+                # Old folders are looked for only when a new one was made, and not at every start.
                 if is_new:
                     sweep(root, stamp)
                 if reasons:

@@ -191,7 +191,7 @@ def add_names(reader, n, n_names):
             number = PyLong_FromLongLong(position)
             added = number != 0 and PyList_Append(reader.names, reader.keys[k]) == 0
             added = added and PyDict_SetItem(reader.lookup, reader.keys[k], number) == 0
-            # The dict holds a reference of its own by now, so this one is given back.
+            # The dict keeps a reference of its own if it took the number; this one is given back either way.
             if number != 0:
                 Py_DecRef(number)
             # All or nothing: the names that were added before this one go, too.

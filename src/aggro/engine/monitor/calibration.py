@@ -396,6 +396,7 @@ def probabilities(scores, curve, heights, shares):
         # One curve for each class against the best of the others; the shares are then divided by their sum.
         total = 0.0
         for k in range(live):
+            # The lead of the class: its score less the best of the others.
             best = -np.inf
             for j in range(live):
                 if j != k:

@@ -160,6 +160,7 @@ def transform_again(state, X, i, rows, marks):
 @inline
 def transform_scaled(scaling, X, i, rows, marks, counting):
     """Scale row i of X into ``rows``; return whether it is finite, and, if counted, must be transformed again."""
+    # A row that is not finite is refused before anything of it is counted.
     facts = scaling.facts
     if of_features(facts[SCALE_MODE]) != NO_SCALING:
         if hasattr(X, "indptr"):

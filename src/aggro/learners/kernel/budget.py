@@ -216,6 +216,7 @@ def project(state, n, moves, values, q):
     add_outer(P, n, c, 1.0 / rest)
     add_outer(P, n, v, -1.0 / pivot)
     for j in range(u8(n)):
+        # Place r belongs to the new row from here on: its column of the inverse after both changes.
         P[j, r] = -c[j] / rest - v[j] * new / pivot
         P[r, j] = P[j, r]
     P[r, r] = 1.0 / rest - new * new / pivot
@@ -235,6 +236,7 @@ def share(coef, n, part, along, scale, but):
     if not most * largest * abs(scale) < HUGE:
         return False
     for j in range(u8(n)):
+        # The part of the row that goes stays readable until the new row takes its place.
         if np.int64(j) != but:
             g, lane = pack_and_lane(j)
             for k in range(u8(part.shape[0])):

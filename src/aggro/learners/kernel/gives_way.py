@@ -150,6 +150,7 @@ def draw(state, params, stay):
             if rest < 0.0:
                 break
     for i in range(u8(n)):
+        # Divided by their chance to stay, the others keep the sum as it was in the mean over the draws.
         if np.int64(i) != found and stay[i] > 0.0:
             scale_row(state, i, 1.0 / stay[i])
     return found
@@ -175,6 +176,7 @@ def chances_to_stay(state, stay):
         for i in range(n):
             stay[i] = 1.0 - 1.0 / np.float64(n)
         return
+    # c is found in a few rounds: at first as if no chance reached 1.
     scale, sure, before = 0.0, u8(0), n
     while sure != before:  # those that stay for sure leave less for the others: c grows, and more are sure
         before = sure

@@ -158,6 +158,7 @@ def suffer(state, params, y, s, scores):
     # By the member that predicted this row, before the choice may change.
     loss_then, mistaken_then = cost(state, params, y, scores, chosen(state))
     best = chosen(state)
+    # Members that have left neither learn nor count.
     for m in range(u8(members_of(state))):
         if not is_in(state, m):
             continue
@@ -171,6 +172,8 @@ def suffer(state, params, y, s, scores):
             more = min(abs(loss - loss_then), 1e150)
         state.apart[m] = min(state.apart[m] + s * more * s * more, HUGE)
     for m in range(u8(members_of(state))):
+        # Fewest mistakes, then the least loss. The one that predicts is where the search begins, so it keeps its place
+        # where others are only as good.
         fewer = state.mistakes[m] < state.mistakes[best]
         if fewer or (state.mistakes[m] == state.mistakes[best] and state.losses[m] < state.losses[best]):
             best = m

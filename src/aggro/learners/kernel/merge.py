@@ -222,6 +222,7 @@ def merge_smallest(state, params, work):
             coef[gn, c, ln] = (coef[gm, c, lm] * with_m + coef[gn, c, ln] * with_n) / own
             if late.shape[0]:
                 late[gn, c, ln] = (late[gm, c, lm] * with_m + late[gn, c, ln] * with_n) / own
+    # z stands at the place of n. k̃(z, z) is the same for all members, since only RBF has several.
     norms[gn, u8(SELF_KERNEL), ln] = own
     norms[gn, u8(ROW_NORM), ln] = norm
     mix_rows(state, m, n, h)
@@ -246,6 +247,7 @@ def mix_rows(state, m, n, h):
         # Two ascending lists are merged. A row that has ended stands at NO_FEATURE, behind all features.
         of_m = state.indices[at_m] if at_m < end_m else NO_FEATURE
         of_n = state.indices[at_n] if at_n < end_n else NO_FEATURE
+        # A feature that only one of the two has counts as 0 in the other one.
         value = 0.0
         if of_m <= of_n:
             value += h * state.values[at_m]
@@ -271,6 +273,7 @@ def move_row(state, source, to):
     for k in range(u8(2)):
         state.norms[g, k, lane] = state.norms[gs, k, ls]
         state.norms[gs, k, ls] = 0.0
+    # The old place is cleared: sums go over whole packs, and an empty place must add nothing.
     for k in range(u8(state.coef.shape[1])):
         state.coef[g, k, lane] = state.coef[gs, k, ls]
         state.coef[gs, k, ls] = 0.0

@@ -48,16 +48,19 @@ class BudgetedLearner(KernelClassifier):
 
     def _check_budget(self, owner: str, budget: int) -> None:
         """Refuse settings that do not go with what is done in a full set."""
+        # Compiled code computes kernel values between support vectors here, which no given matrix has.
         if self._is_given() and (self.budget_policy == "merge" or not self._own_kernel):
             raise ValueError(
                 f"{owner} needs the kernel of its support vectors in compiled code: one of "
                 f"{', '.join(map(repr, KERNEL_NAMES))}. Got {self.kernel!r}."
             )
+        # A projection minimises a norm, and only an inner product has one.
         if self.budget_policy == "project" and self.kernel == "sigmoid":
             raise ValueError(
                 f"{owner} projects rows onto its support vectors, which needs a kernel that is an inner product, and "
                 "'sigmoid' is none. Choose another kernel."
             )
+        # Memory and time of the inverse grow with the square of the budget.
         if self.budget_policy == "project" and budget > MOST_PROJECTED:
             raise ValueError(
                 f"{owner} projects rows onto its support vectors and keeps a matrix of budget × budget numbers for it: "

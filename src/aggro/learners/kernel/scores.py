@@ -593,6 +593,7 @@ def sweep(state, params, X, ahead, packs, asked):
         if norms[i] < np.inf and goes_with_others(X, i, width, params.kind):
             numbers[together] = i
             together += u8(1)
+    # Behind them the sparse rows that go alone, by their entries.
     finite = together
     for i in range(n):
         if norms[i] < np.inf and not goes_with_others(X, i, width, params.kind):
@@ -698,6 +699,7 @@ def insert(state, params, X, i, slot, own):
     if params.kind == GIVEN_MATRIX:
         state.column[slot] = params.own[i] if params.own.shape[0] else state.marks[LAST_HELD]
         return
+    # Kept with the row, since distances need it for every later row.
     state.norms[g, u8(ROW_NORM), lane] = row_norm(X, i)
     if state.dense.shape[1]:
         # The place may still hold the row that was there before.

@@ -222,6 +222,7 @@ class KernelSettings(WaitingRows):
 
     def _check_batch(self, owner: str) -> None:
         """Refuse settings that do not go with mini-batches."""
+        # Without slack the problem of a group may have no solution at all.
         if self.step == "pa":
             raise ValueError(
                 f"step='pa' of {owner} cannot learn batch_size={self.batch_size} rows at once: rows may contradict "
@@ -233,6 +234,7 @@ class KernelSettings(WaitingRows):
                 f"{owner} cannot have both batch_size={self.batch_size} and a budget: the rows of a group are kept "
                 "until it is learned. Set one of them only."
             )
+        # The problem of a group is concave only if the kernel matrix has no negative eigenvalue.
         if self.kernel == "sigmoid":
             raise ValueError(
                 f"batch_size={self.batch_size} of {owner} needs a kernel that is an inner product, and 'sigmoid' is "
@@ -252,11 +254,13 @@ class KernelSettings(WaitingRows):
                 f"kernel: it must be one of {', '.join(map(repr, KERNEL_NAMES))}. Got {self.kernel!r}. "
                 "Choose another policy."
             )
+        # A projection minimises a norm, and only an inner product has one.
         if self.budget_policy == "project" and self.kernel == "sigmoid":
             raise ValueError(
                 f"budget_policy='project' of {owner} needs a kernel that is an inner product, and 'sigmoid' is none. "
                 "Choose another policy."
             )
+        # Memory and time of the inverse grow with the square of the budget.
         if self.budget_policy == "project" and budget > MOST_PROJECTED:
             raise ValueError(
                 f"budget_policy='project' of {owner} keeps a matrix of budget × budget numbers, and takes at most "

@@ -331,6 +331,7 @@ def as_sparse(state: Support) -> Support:
     count = rows.shape[0]
     # The rows lie on the heap one behind the other, in the order of their places.
     spans[:count, 0], spans[:count, 1] = rows.indptr[:-1], np.diff(rows.indptr)
+    # The heap is as long as the rows; there is room for more when rows come (``enlarged``).
     marks = state.marks.copy()
     marks[HEAP] = rows.nnz
     return state._replace(

@@ -23,6 +23,7 @@ def called(kernel: Callable[[Any, Any], Any], X: Any, Z: Any) -> np.ndarray:
     name, wanted = getattr(kernel, "__name__", repr(kernel)), (X.shape[0], Z.shape[0])
     # What the function gives is checked before anything is learned from it.
     values = kernel(X, Z)
+    # A sparse result is as good as an array; what is neither is refused by name.
     try:
         matrix = np.asarray(values.todense() if hasattr(values, "todense") else values, np.float64)
     except (TypeError, ValueError) as error:

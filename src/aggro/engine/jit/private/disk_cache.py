@@ -197,7 +197,7 @@ def undisturbed() -> Iterator[None]:
     """Compile without the garbage collector, which takes a fifth of the time: it looks for cycles, again and again,
     among millions of objects that are all in use. No other thread compiles meanwhile, and no child is forked.
     """
-    # The lock first, so that no other thread finds the collector switched off and leaves it so.
+    # Under the lock, so that two threads do not mix up who switches the collector on again.
     with global_compiler_lock:
         collects = gc.isenabled()
         gc.disable()

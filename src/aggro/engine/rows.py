@@ -87,7 +87,7 @@ def largest(X, i):
 @inline
 def is_allowed(X, i, q):
     """Whether all values of a row are within the limit, none of them NaN; q is its squared norm, or more."""
-    # Cheap test first: a square of all values that is small bounds each of them. A NaN fails it.
+    # Cheap test first: a squared norm below the limit bounds every value. A NaN fails it.
     return q < LARGEST_SQUARE or values_are_allowed(X, i)
 
 

@@ -122,7 +122,7 @@ def learn_on_budget(state, params, X, i, y, s, out, q):
                 break
             # Holding needs the row, whose kind differs; all else was compiled once and is jumped to.
             insert(state, params, X, i, slot, q)
-            # BSGD and Forgetron let one go after the new row has come in, if it is one too many.
+            # Methods with a spare place let one go after the new row has come in, if it is one too many.
             if state.marks[COUNT] <= params.budget:
                 break
     return slot != PASSED_OVER

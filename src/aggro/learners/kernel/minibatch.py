@@ -39,7 +39,7 @@ def leave_window(state):
     """The oldest row of the window leaves it, and the support set if its coefficients are 0."""
     n = u8(state.marks[VECTORS_HELD])
     count = u8(state.marks[COUNT])
-    # Only the row that leaves may be dropped: the others of the window still wait for coefficients.
+    # Only the row that leaves may be dropped: the others of the window may still get a coefficient.
     drop(state, count - n, count - n + u8(1))
     # What is known of the others moves up by one, so that the oldest is always the first.
     for k in range(u8(1), n):

@@ -126,7 +126,7 @@ def standardise(scale, moments, measured, raw, places, values):
     for j in range(u8(moments.shape[1])):
         # Values are cut, so that squares and their sums stay finite.
         x = min(max(raw[j], -FAR_VALUE), FAR_VALUE)
-        # As in the moments of ``learners.maxout.row``: divided by the root of the mean square, or standardised.
+        # Divided by the root of the mean square of its values, or standardised: see the module's docstring.
         if is_divided(scale, moments, measured, j):
             s = mean_square(moments, measured, x, j)
             z = x / np.sqrt(s) if s > NO_VARIANCE else 0.0

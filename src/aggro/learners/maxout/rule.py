@@ -295,8 +295,8 @@ def update(state, params, X, i, y, s, out, q):
 
 @cache
 def code_addresses() -> dict[str, int]:
-    # The types alone matter here: the code serves all states of these kinds.
     """Where the code is that scores a row and that learns it."""
+    # The types alone matter here: the code serves all states of these kinds.
     params = MaxoutParams(
         8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, NEVER_FORGET, 0, 0, 0, room_ahead(0, 0, 0, 0, (2, 0))
     )

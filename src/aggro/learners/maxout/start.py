@@ -31,8 +31,8 @@ u8 = np.uint64
 
 @exact_part
 def begin(W, units, seed):
-    # The two are opposite, so that only their difference is random.
     """The weights of the first two classes: opposite ones, whose difference is uniform in ±WEIGHT."""
+    # The two are opposite, so that only their difference is random.
     for i in range(u8(units)):
         w = FIRST_WEIGHT * (uniform(bits(seed, u8(0)), i) - 0.5)
         W[0, i] = -w
@@ -81,8 +81,8 @@ def shift(state, row, column, by, share):
 
 @allocating
 def turn(state, params, before, share):
-    # The difference of two frames is added, so that what the pieces have learned stays.
     """Let the pieces start over all features met, of which ``before`` were there."""
+    # The difference of two frames is added, so that what the pieces have learned stays.
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
     first, n = u8(params.bias == 0.0), u8(state.marks[COLUMNS_MET])

@@ -87,7 +87,7 @@ class AskedRows:
             return state, params
         self.kept.add(*self.answer, int(state.tally.rows[SEEN]))
         self.answer = None
-        # Made anew after the answer is learned and counted, so that the counters have it.
+        # Rebuilt after the answer is learned and counted, so that the counters have it.
         if self.kept.due:
             names = list(self.labels.codes)
             fresh = self.kept.made_anew(learner, model, model.width, names, self.gate.seed)
@@ -152,7 +152,7 @@ def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop:
             with learner._scored(chunk.X[rows], chunk.names, in_stream=True, more=more) as (view, scores):
                 live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
-        # The gate is counted up by whoever has the lock: two threads must not pass the same row.
+        # The gate is counted up under the lock: two threads must not pass the same row.
         with learner._model.guard if knows else FIRST_TURN.lock:
             found = int(first_asked(gate, scores, weights, live))
         if found >= 0:

@@ -355,7 +355,7 @@ class ActiveLearner(Around):
 
     def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
         kept = self._kept.fits(int(self.replay), rows_learned(inner))
-        # A label that nobody asked for, and no rows to be kept: as the learner inside does by itself.
+        # A label without a question, and no rows to keep: the learner inside learns it directly.
         if p is None and not kept.on:
             inner.learn_one(x, y, weight)
             return
@@ -423,7 +423,7 @@ class ActiveLearner(Around):
                 name_classes(inner, y, sample_weight)
                 return self
             gate, answers = self._new_gate(), Kept(int(self.replay))
-            # Trained beside what is there, with a gate of its own.
+            # A new learner and gate: those in use stay until the fit has succeeded.
             fresh = self._copy_of_estimator(gate.seed)
             fresh._fit(X, y, sample_weight, AskedRows(gate, answers))
             answers.seen = rows_learned(fresh)
@@ -569,7 +569,7 @@ class ActiveLearner(Around):
             inner = self._copy_of_estimator(gate.seed)
             self._take(inner, gate, Kept(int(self.replay)))
             return inner
-        # δ of the gate follows the stream; only a δ that the user has set anew replaces it.
+        # δ of the gate follows the stream; only a δ that the user has changed replaces it.
         if before is not None and before[0] != self.delta and self.delta is not None:
             self._gate.sums[GATE_DELTA] = self.delta
         self._settle_gate()

@@ -222,7 +222,7 @@ class Auto(Learner):
             if model.candidates[k].learner._most_passes(live.shape[0], None) > 1:
                 model.candidates[k].fit(X, codes, s[live] if s.shape[0] else None)
                 model.state.standing[k] = VOTES  # what was hopeless in one pass may not be after several
-        # The leader's counts begin anew with its new model.
+        # The leader has a new model, whose counts start again.
         self._begin_counting(model.candidates, model.state)
 
     def _learn(
@@ -311,12 +311,12 @@ class Auto(Learner):
         seen, facts = int(state.tally.rows[SEEN]), state.facts
         if seen and seen % REVIEW == 0:
             self._review(candidates, state)
-        # The leader's error has changed: whoever rests may be better now.
+        # The leader's error has changed: a resting candidate may be better now.
         if candidates[facts[LEADER]].counted.drifts > facts[CHANGES]:
             add_drift(state.tally)
             state.standing[state.standing == RESTS] = VOTES
         facts[LEADER] = self._leader(candidates, state)
-        # From here on the vote counts by whoever leads now.
+        # From here on the vote takes its counts from the new leader.
         self._begin_counting(candidates, state)
 
     @staticmethod

@@ -95,8 +95,7 @@ class Candidate:
         model = model_of(self.learner)
         if model is None:
             return 0.0, 0.0
-        # After several passes of ``fit`` the rows in the tally have been learned before; until enough new ones came,
-        # the rows held out for calibration say more.
+        # Until enough rows have come after ``fit``, the rows that it held out to calibrate say more than its passes.
         if self.held_out is not None and int(model.state.tally.rows[SEEN]) < self.held_out[2] + RECENT_ROWS:
             return self.held_out[:2]
         return recent_sums(model.state.tally, most)
@@ -164,7 +163,7 @@ class Candidate:
         """Learn from scratch, in as many passes as the learner itself makes."""
         began = time.perf_counter()
         if self.hinges is not None:
-            # All rows are at hand: knots come from those that were seen, however few.
+            # No more rows will come in this call: the knots come from those seen, however few.
             if not self.hinges.settled:
                 self.hinges.settle()
             X = self.hinges.bend(X)
@@ -224,7 +223,7 @@ class Candidate:
         row = X if self.hinges is None else csr(self.hinges.bend(X))
         asked = () if code is None else (code,)
         found = self.learner.explain_one((row.indices, row.data), *asked)
-        # Hinges are shown as parts of the columns that they were made of.
+        # The part of a hinge is added to that of its column.
         parts: dict[int, float] = {}
         for feature, part in found.items():
             column = feature if self.hinges is None else self.hinges.column_of(feature)

@@ -173,7 +173,7 @@ def curves_of(learner: Any, tally: Any, labels: Labels, columns: int) -> Curves:
     heights = heights_of(tally, live, learner.calibration)
     knots = []
     for k in which.tolist() if heights.shape[0] else ():
-        # Bins without pairs bend nothing; a class without any gets an even chance.
+        # Bins without pairs give no knots; a class without any pair has the probability ½ throughout.
         there = ~np.isnan(heights[k])
         knots.append((MIDDLES[there], heights[k][there]) if there.any() else (np.zeros(1), np.array([0.5])))
     # d₁ = 2f for a single score, and f₁ − f₀ for two.

@@ -76,7 +76,6 @@ class Counted:
         table["loss"] = marks[:, 1] / np.maximum(marks[:, 0], 1.0)
         table["mistakes"] = marks[:, 2]
         suffered = marks[:, 2 if tally.classes.shape[0] > 1 else 1]
-        # Sums of losses cut at the largest float give inf − inf = NaN.
         with np.errstate(invalid="ignore"):  # sums that have reached the largest float
             table["recent"] = np.diff(suffered, prepend=0.0) / np.maximum(np.diff(marks[:, 0], prepend=0.0), 1.0)
         return table

@@ -35,7 +35,8 @@ def recent_sums(tally: Tally, most: int = RECENT_ROWS) -> tuple[float, float]:
     """
     numbers = tally.classes.shape[0] == 1
     rows, errors = float(tally.marks[BLOCK_ROWS]), float(tally.sums[BLOCK_LOSS if numbers else BLOCK_ERRORS])
-    # Back from the newest block of the ring; a block that exceeds ``most`` ends the search, as older ones are no use.
+    # From the newest block of the ring backwards: only consecutive blocks count, so the first that exceeds ``most``
+    # ends the search.
     for back in range(1, BLOCKS + 1):
         block = tally.recent[(int(tally.marks[RING_PLACE]) - back) % BLOCKS]
         if rows + block[ROWS] > most:

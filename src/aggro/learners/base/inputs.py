@@ -332,12 +332,12 @@ def check_names(owner: str, known: list[Any] | None, given: list[str] | None, fe
     elif (
         known is not None
         and given is not None
-        # With ``n_features`` the first names are enough: the columns that are missing at the end count as zeros.
         and given != known
+        # With ``n_features`` the first names are enough: the columns that are missing at the end count as zeros.
         and not (fewer_allowed and given == known[: len(given)])
     ):
         message = "The feature names should match those that were passed during fit.\n"
-        # Names are sorted so that the message is the same each time; scikit-learn words it alike.
+        # Names are sorted so that the message is the same each time.
         unseen = sorted(set(given) - set(known))
         missing = sorted(set(known) - set(given), key=str)
         for title, which in (("unseen at fit time", unseen), ("seen at fit time, yet now missing", missing)):

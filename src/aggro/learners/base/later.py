@@ -174,8 +174,8 @@ class TakesLaterLabels:
         """
         from aggro.learners.base.inside import task_of
 
-        # Taken before it is learned, so that two calls for one id cannot both learn the row.
         store, task = waiting_in(self) or Store(), task_of(self)
+        # Taken before it is learned, so that two calls for one id cannot both learn the row.
         waiting = store.begin(id)
         try:
             if task != "outlier":

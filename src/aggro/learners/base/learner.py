@@ -378,8 +378,8 @@ class Learner(Settable, OneRow, Columns, Counted):
             if tol is not None and loss > best - tol:
                 break
             best = min(best, loss)
-        # The loop ended without a break: the loss still improved by more than ``tol`` in the last pass.
         else:
+            # No break: if there is a tolerance, the loss of the last pass still improved by more than that.
             self._warn_of_unmet_tol(model)
         # Rows that are learned after ``fit`` come for the first time again.
         model.begin_pass(0)

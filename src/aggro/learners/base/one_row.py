@@ -149,7 +149,6 @@ class OneRow(TakesLaterLabels):
             with telling(self):
                 self._learn_one(model, x, y, weight)
             return self
-        # Rows that pass these tests need no undo: they bring no new feature and no new class.
         if type(weight) is float and LIGHTEST <= weight <= HEAVIEST:
             with model.guard:  # as ``model.alone`` does, and nothing new about the row: the common case, kept short
                 if model.in_call.locked():

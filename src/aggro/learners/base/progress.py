@@ -51,8 +51,7 @@ class Watch:
         while start < stop:
             end, before = min(start + self._size, stop), monotonic()
             yield start, end
-            # The size of a piece follows its time. One slow or fast piece changes it no more than fourfold and
-            # eightfold.
+            # The size of a piece follows its time; it shrinks at most to a quarter and grows at most eightfold at once.
             took = max(monotonic() - before, 1e-9)
             share = min(max(FRAME / took, 0.25), 8.0)
             self._size = max(1, int(self._size * share))

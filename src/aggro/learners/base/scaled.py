@@ -111,7 +111,7 @@ def widest(scaling: Scaling, X: Any) -> Any:
 def scaled_row(state: Any, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scale one row as it is scored: features and values, first those given, in order, then those that it lacks."""
     if of_features(state.scaling.facts[SCALE_MODE]) == Scale.NONE:
-        # Only targets are scaled: the row is cut at the largest value that the compiled loop lets through.
+        # Features are not scaled: values are cut where the compiled loop cuts them.
         return indices, np.clip(values, -LARGEST_SCALED, LARGEST_SCALED)
     alone = Alone(state.scaling)
     # The compiled loop reads entries in ascending order; the caller's order is restored below.

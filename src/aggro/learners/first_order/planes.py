@@ -246,7 +246,7 @@ def loss_of(state, params, y, out):
 @exact_part
 def take_over(state, k, a):
     """v_k becomes a·v_k, and S_k takes over the iterates so far."""
-    # S takes over A·v before v changes, and A begins anew: sums of terms that cancel stay short.
+    # S takes over A·v before v changes, and A restarts at 0: sums of terms that cancel stay short.
     if state.U.shape[0]:
         share = state.facts[SUM, k]
         for j in range(u8(state.W.shape[0])):

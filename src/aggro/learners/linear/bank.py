@@ -416,7 +416,7 @@ def update(state, params, X, i, y, s, out, q):
     moved = False
     if usable:
         stepped = hasattr(params.step, "hinge")
-        # Steps of one's own are called for one model at a time; built-in ones take eight members at once.
+        # User-defined steps are called for one model at a time; built-in ones take eight members at once.
         if params.problem == JOINT and params.span > 1 and not stepped:
             joint_moves_of_eights(state, params, y, s, scores, left, q, moves)
         elif params.problem == JOINT:

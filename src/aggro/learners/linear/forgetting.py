@@ -94,7 +94,7 @@ def age(state, params, weights, lag):
     if params.keep == 1.0:
         return 1.0
     scale = state.scale
-    # With an average the iterates learn as ever, and only their mean forgets.
+    # With an average the iterates do not fade, and only their mean forgets.
     if params.average:
         scale[SLIDING_REST] *= params.keep
         scale[MEAN_SCALE] *= params.keep

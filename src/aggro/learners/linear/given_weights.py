@@ -93,8 +93,6 @@ class GivenWeights(Weights):
 
     def _give_weights(self, coef: Any = None, intercept: Any = None) -> None:
         name = type(self).__name__
-        # Mini-batches keep rows that were scored by the weights before, and mapped features have no weights of their
-        # own.
         if self.batch_size > 1 or self.features is not None:
             raise ValueError(
                 f"The weights of {name} can be set where rows are learned one by one, as they come; got "

@@ -106,7 +106,7 @@ def tau(params, g, gap, q, s):
     """The step size τ of member g for a row, from its gap and q."""
     members = params.members
     cap, floor = members[CAP_ROW, g] * s, members[FLOOR_ROW, g]
-    # A step of one's own: C, in the place of the cap, is scaled by the row's weight, and what it returns may be
+    # A user-defined step: C, in the place of the cap, is scaled by the row's weight, and the result may be
     # anything.
     if hasattr(params.step, "hinge"):
         if gap <= floor:

@@ -65,7 +65,7 @@ def frame(seed, i, pieces, first, n, V):
             squares = 0.0
             for b in range(first, n + u8(1)):
                 squares += V[j, b] * V[j, b]
-            # A vector of zeros stays: no feature has come yet.
+            # A vector of zeros stays, such as before the first feature.
             if squares > 0.0:
                 norm = np.sqrt(squares)
                 for b in range(first, n + u8(1)):

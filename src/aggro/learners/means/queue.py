@@ -193,7 +193,7 @@ def step(state, params, X, i, k, plus, minus, sign, f, s, q):
     # The last classifier enters the ring before the step, which starts from the ring's mean.
     enqueue(state, params, k)
     total = state.total[k]
-    # The sum is of w/N: while the ring is not full, it is stretched to a mean of what is there.
+    # The sum is of w/N: while the ring is not full, it is scaled up to the mean of the classifiers present.
     stretch = np.float64(params.queue) / state.places[k, QUEUE_FILLED] if params.ages.shape[0] == 0 else 1.0
     f = (product(X, i, total[0]) + product(X, i, total[1])) * stretch
     n_plus, n_minus = state.counts[plus], state.counts[minus]
@@ -255,7 +255,7 @@ def enqueue(state, params, k):
     state.places[k, QUEUE_NEXT] = (newest + 1) % size
     state.places[k, QUEUE_FILLED] = min(filled + 1, size)
     state.peaks[k] = max(state.peaks[k], high)
-    # What is left is so small that rounding may be all of it: the sum is computed anew.
+    # The sum is so small beside its terms that it may be rounding error: the sum is recomputed.
     if params.ages.shape[0] or low < LOST_PRECISION * state.peaks[k]:
         gather(state, params, k, newest)
 
@@ -293,7 +293,7 @@ def gather(state, params, k, newest):
     total, ring, size = state.total[k], state.ring[k], params.queue
     weight = np.float64(size)
     if params.ages.shape[0]:
-        # Divided by the weights of those that are there, while the ring is not full.
+        # Normalised by the weights of the classifiers present: the ring may not be full.
         weight = 0.0
         for age in range(state.places[k, QUEUE_FILLED]):
             weight += params.ages[age]

@@ -237,7 +237,7 @@ class Features:
             known = [k for k, position in enumerate(positions) if position >= 0]
             keys, values = tuple(keys[k] for k in known), tuple(values[k] for k in known)
             positions = [positions[k] for k in known]
-        # A mapping of one's own may give a key twice, and one of its values would be lost below.
+        # A user-defined mapping may give a key twice, and one of its values would be lost below.
         if len(set(positions)) < len(positions):
             raise ValueError(f"Feature {repeated(keys, positions)!r} comes more than once in a row. Give it once.")
         # In index order, so that a row means the same sum of the same products whatever the order of its keys.
@@ -248,7 +248,7 @@ class Features:
         if positions != ascending:
             by_position = dict(zip(positions, values, strict=True))
             positions, ordered = ascending, tuple(by_position[position] for position in ascending)
-        # Python's ``array`` converts like ``float`` and refuses what is no number.
+        # ``array`` refuses text and what is no number; the error then names the feature.
         try:
             numbers = array("d", ordered)
         except (TypeError, OverflowError) as error:
@@ -265,7 +265,7 @@ class Features:
         """Convert a row to the kernel's form if all its features are known; None otherwise."""
         where, what = row
         n = where.shape[0]
-        # With names, an index without a name is not known; beyond n there are no weights.
+        # Rows from inside go by index: where features have names, or an index is new, the long way decides.
         if self.names is not None or (n and where[n - 1] >= self.n):
             return None
         return self._row(where, what)

@@ -71,7 +71,7 @@ def encode_known(values, weights, known, n_known, codes, firsts):
                 untried = False
                 if encode_two(values[i:], known, codes[i:]):
                     return 2
-        # A row of weight 0 is not there: its label is not learned, and its number is never read.
+        # A row of weight 0 is not there: its label is not learned, and its number does not matter.
         if weights.shape[0] and weights[i] == 0.0:
             codes[i] = 0.0
             continue
@@ -123,8 +123,8 @@ class Labels:
     def adding(self, labels: list[Any]) -> Labels:
         """With these new classes, numbered in this order."""
         if not labels:
-            # A copy: labels in use by readers never change.
             return self
+        # A copy: labels in use by readers never change.
         codes = dict(self.codes)
         for label in labels:
             codes[label] = len(codes)
@@ -159,7 +159,6 @@ class Labels:
         return self.adding(added), codes, np.concatenate([np.full(len(self.codes), -1, np.int64), firsts])
 
     def _encode_numbers(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
-        # Plain floats were checked in compiled code; all others are looked at here.
         plain = are_plain_floats(y)  # or else looked at in more than one reading, to say what is wrong
         if not plain and y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
             raise ValueError(
@@ -230,7 +229,7 @@ class Labels:
         table = {**self.codes, **{label: len(self.codes) + k for k, label in enumerate(added)}}
         codes = np.fromiter(map(table.__getitem__, labels), np.float64, len(labels))
         if live is not None:
-            # Back to the places among all rows; those of weight 0 get a 0 that is never read.
+            # Back to the places among all rows; the number of a row of weight 0 does not matter.
             whole = np.zeros(y.shape[0])
             whole[live] = codes
             codes, firsts = whole, live[firsts]

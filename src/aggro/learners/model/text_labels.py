@@ -185,7 +185,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
         slot = slot_of_bytes(letters, address, p, stop, first, table.odd)
         entry = table.slots[slot]
         while entry >= 0:
-            # Length and first word are at hand and tell most labels apart.
+            # Length and first word are known already and tell most labels apart.
             other = (u8(table.lengths[u8(entry)]) ^ length) | (table.words[u8(entry), u8(0)] ^ first)
             for j in range(u8(1), (length + u8(7)) >> u8(3)):
                 other |= word_of(letters, address, p + (j << u8(3)), stop) ^ table.words[u8(entry), j]

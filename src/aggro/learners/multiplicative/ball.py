@@ -153,7 +153,7 @@ def approach(state, params, X, i, radius, unit, s):
         # What is no corner has no weight to move.
         if state.mass[j] > 0.0:
             state.theta[j] = min(max(state.theta[j] + a * (slope[j] / d), -HUGE), HUGE)
-    # Every coordinate has moved: the level, the masses and ‖w‖² are computed anew.
+    # Every coordinate has moved: the level, the masses and ‖w‖² are recomputed.
     follow_logs(state)
     return True
 

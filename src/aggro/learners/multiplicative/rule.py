@@ -128,9 +128,8 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     if gap <= 0.0:
         return joined
     h = m if params.signed else 0.5 * m  # q = h², and τh is the step for the row divided by h
-    # x is divided by its largest entry, so the step along it is multiplied by that; U divides as in the exponent τv/U².
+    # θ moves by τx/U: ``shift_all`` takes x/m, and ``step_size`` gives τh.
     a = m / h * step_size(params.step, gap / h, 1.0, params.C * s, h) / params.radius
-    # 0/0 for steps of rows near the limits: nothing is moved.
     if a == 0.0 or a != a:
         return joined
     shift_all(X, i, params.bias, sign * min(a, HUGE), m, theta, slope, mass, norm)

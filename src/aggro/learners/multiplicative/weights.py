@@ -117,7 +117,7 @@ def relevel(theta, slope, mass, norm):
     # The level stays 0 near 0, where no exponential can overflow and e^{−θ} is a reciprocal.
     norm[MASS_LEVEL] = top if abs(top) > NEAR_ZERO else 0.0
     norm[PEAK] = 0.0
-    # Summed anew: what changes have left in the last digits of Z goes.
+    # Summed from scratch: this removes the rounding errors of earlier updates from Z.
     total = low = 0.0
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
@@ -177,7 +177,7 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
         j, x = entry(X, i, k)
         if x != 0.0:
             total, low = shift(theta, slope, mass, norm, j + u8(1), a * (x / m), total, low)
-    # If Z has fallen far below its peak, cancellation has eaten its digits: sum anew.
+    # If Z has fallen far below its peak, cancellation has cost its last digits: sum from scratch.
     if LOST_SHARE * norm[PEAK] <= total < np.inf:
         set_sum(norm, total, low)
     else:

@@ -75,7 +75,7 @@ def of_fractions(y: Any) -> bool:
 def warn_of_numbers(y: Any) -> None:
     """Warn if labels for a classifier are many different numbers, as prices and counts are."""
     kind = getattr(getattr(y, "dtype", None), "kind", None)
-    # Only numbers can be mistaken for classes.
+    # Only arrays of numbers are looked at: text is meant as classes.
     labels = np.asarray(y) if kind in ("i", "u", "f") else np.zeros(0)
     n = np.unique(labels).size
     if n > MOST_CLASSES and task_of_labels(labels.tolist()).name == REGRESSION:

@@ -343,7 +343,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         """
         self._check_params()
         inner = self._copy_of_estimator(y)
-        # Inside, a warm start would go on with features that a new encoder numbers anew.
+        # Inside, a warm start would go on with features that a new encoder numbers differently.
         if inner.__dict__.get("warm_start"):
             raise ValueError(
                 "fit starts from scratch, so warm_start=True inside has no effect. Call partial_fit to continue."
@@ -661,7 +661,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
             from aggro import estimators
 
             return estimators.PARegressor() if y is not None and of_fractions(y) else estimators.PAClassifier()
-        # A learner that has learned nothing is copied as it is, with what ``clone`` would leave out.
+        # A learner that has learned nothing is copied whole; of a trained one only the parameters are taken.
         if "_model" not in self.estimator.__dict__ and "estimator_" not in self.estimator.__dict__:
             return copy.deepcopy(self.estimator)
         from sklearn.base import clone  # without what it has learned

@@ -77,7 +77,7 @@ def sum_up(state):
     w, u, facts = state.w, state.u, state.facts
     top = end_of(state)
     averaged = u.shape[0] > 0
-    # Four sums, so that an addition need not wait for the one before.
+    # Four partial sums, so that an addition need not wait for the one before.
     a0 = a1 = a2 = a3 = 0.0
     wu = 0.0
     uu = 0.0
@@ -133,7 +133,7 @@ def move_all(state, X, i, eta):
     add(X, i, eta, w)
     if averaged:
         add(X, i, g, u)
-    # The norms are summed anew at the cost of the width, which was spent already.
+    # The norms are recomputed: the pass over the width has been paid for already.
     sum_up(state)
 
 
@@ -176,7 +176,7 @@ def move_some(state, X, i, eta):
     facts[UU_PRODUCT] += uu
     facts[UPDATES_SINCE] += entries
     reach(state, X, i)
-    # Summed anew when the entries since the last time reach a quarter of the width: a constant factor of the cost.
+    # Recomputed when the entries since the last time reach a quarter of the width: a constant factor of the cost.
     if 4.0 * facts[UPDATES_SINCE] >= facts[LARGEST_PART]:
         sum_up(state)
 

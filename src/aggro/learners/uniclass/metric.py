@@ -134,7 +134,7 @@ def length(state, out, at, room):
 def take_in(state, out, at, weight):
     """S ← S + ω g gᵀ."""
     sums, columns = state.sums, state.columns
-    # The sums are of the columns that differ; those beyond are 0 for now, and need no loop.
+    # ``top`` is behind the last column that differs: columns beyond have always been as the centre, and need no loop.
     top = u8(0)
     for j in range(u8(columns.shape[1])):
         if out[at + j] != 0.0:

@@ -164,7 +164,7 @@ def distance_of(state, X, i, p, r, out, at):
 @inline
 def measure(state, params, X, i, p, r, radius, out):
     """The scores of a row by the centre p·w + r·u with this radius."""
-    # Before the first row there is no centre: every row is on the edge of nothing, and inside.
+    # Before the first row there is no centre: both scores are 0, and every row is inside.
     if state.tally.rows[SEEN] == 0:
         out[0] = 0.0
         out[1] = 0.0
@@ -211,7 +211,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     unit = radius if params.epsilon == 0.0 else 1.0
     C = params.C
     if params.epsilon == 0.0 and params.robust:
-        # The first rows may move the centre as far as a mean would: each is as good as the first.
+        # The first centre is a single row, and others are as good: the first rows may move it far.
         C = max(C, 2.0 / max(state.inner[RADIUS_STEPS], 1.0))
     C *= s
     # Without a radius nothing can be measured in it.
@@ -223,7 +223,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     eta = share(params.step, gap, C, unit, d)
     if eta == 0.0:
         return False
-    # In a metric, gaps over the whole width are there already.
+    # In a metric, the gaps over the whole width are in the workspace already.
     if is_measured(state):
         move_by_gaps(state, out, METRIC_GAPS, eta)
     else:
@@ -240,7 +240,7 @@ def widen(state, out, d, radius, robust):
         weight = (radius / d) * (radius / d)
     take_in(state, out, METRIC_GAPS, weight)
     find_anew(state)
-    # The distances so far were in units of the metric, and teach the radius nothing about these.
+    # The distances so far were in the units of the metric: norms and radii start again.
     if not is_measured(state):  # columns are too many from now on: distances are other numbers
         state.facts[LARGEST_PART] = np.float64(state.w.shape[0])
         sum_up(state)
@@ -258,7 +258,7 @@ def update(state, params, X, i, y, s, out, q):
     # The distance is that of the centre that learns; the pass has asked for its score.
     d = -out[0]
     radius = radius_of(state.radius, params.epsilon)
-    # Which rows move the centre: those beyond the radius, or of a robust centre those beyond a smaller one.
+    # Which rows move the centre: those beyond the radius, or of a robust centre those beyond its inner radius.
     edge = radius
     if params.epsilon == 0.0:
         if params.robust:

@@ -110,6 +110,7 @@ class Around(TakesLaterLabels, Settable):
     @property
     def progressive_error_(self) -> float:
         """The estimated share of wrong predictions, over the rows that arrived before the budget was spent."""
+        # A threshold asks or does not: no probabilities, and so no estimate over all rows.
         sums = self._asked().sums
         if self.strategy == "threshold" or not sums[GATE_WEIGHT]:
             return float("nan")

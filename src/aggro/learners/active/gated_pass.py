@@ -55,18 +55,24 @@ class AskedRows:
     ) -> Iterator[Stretch]:
         """What to learn next, as ``EveryRow.stretches`` says it."""
         start, stop = 0, y.shape[0]
+        # Each answer of a new class changes the labels, so the loop stops there and begins again.
         while start < stop:
             known = len(labels.codes)
+            # While answers are kept, the loop stops at every one of them.
             self.own, self.stopped, self.labels = 0 if self.kept.on else known, False, labels
             rule = learner._rule_for(max(1, known))
             yield Stretch(self.learn_asked, rule, targets, start, stop, labels)
+            # The loop went through to the end: no row is left.
             if not self.stopped:
                 return
             row = self.row
+            # The class becomes the next number, whatever number the whole call gave it; the class that had this number
+            # takes the other one in the rows to come.
             if targets[row] >= known:
                 targets = exchanged(targets, targets[row], known)
                 labels, _ = labels.with_label(y[row])
                 self.labels = labels
+            # The row that was asked about is a stretch of its own, learned by the ordinary loop.
             yield Stretch(self.learn_answer, learner._rule_for(len(labels.codes)), targets, row, row + 1, labels)
             start = row + 1
 
@@ -81,6 +87,7 @@ class AskedRows:
             return state, params
         self.kept.add(*self.answer, int(state.tally.rows[SEEN]))
         self.answer = None
+        # Rebuilt after the answer is learned and counted, so that the counters have it.
         if self.kept.due:
             names = list(self.labels.codes)
             fresh = self.kept.made_anew(learner, model, model.width, names, self.gate.seed)
@@ -90,10 +97,12 @@ class AskedRows:
 
     def learn_asked(self, state: Any, params: Any, *rest: Any) -> int:
         """Ask about rows and learn them; the arguments are those of the ordinary loop."""
+        # The gate divides scores by their deviations, which the rule writes only if asked.
         if self.gate.strategy == BY_CONFIDENCE:
             params = params._replace(sure=1)
         layout = layout_of(state, params)
         columns = columns_of(state)
+        # The loop goes through the gate row by row and jumps back to the ordinary pass for each answer.
         run_at = address_of(suited(run, layout), state, params, *rest)
         arguments = (state, params, *rest, self.gate, columns, self.own, run_at)
         row, self.stopped = suited(attend, layout)(*arguments)
@@ -106,6 +115,7 @@ class AskedRows:
             _, y, _, _, start, *_ = rest  # rows may be scaled by now: kept are those that were given
             kept = row_at(self.rows, int(self.order[self.row]) if self.order.shape[0] else self.row)
             self.answer = kept, int(y[start]), float(self.weights[self.row]) if self.weights.shape[0] else 1.0
+        # The mistake of this row is what the pass counted while it learned it.
         mistakes = int(state.tally.rows[MISTAKES])
         bad = int(suited(run, layout_of(state, params))(state, params, *rest))
         answered(self.gate, float(self.gate.sums[LAST_QUERY]), int(state.tally.rows[MISTAKES]) - mistakes)
@@ -129,6 +139,7 @@ def decider() -> Any:
 
 def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop: int) -> int | None:
     """The first row of a chunk, from ``start`` on and before ``stop``, to ask about; None if there is none."""
+    # Few rows first, since a question often comes soon; then twice as many each time.
     size, knows = FIRST_SCORED, "_model" in learner.__dict__
     every = inputs.as_weights(chunk.weight, chunk.n_rows)
     while start < stop:
@@ -136,10 +147,12 @@ def asks_about_first(learner: Learner, gate: Gate, chunk: Any, start: int, stop:
         sure = gate.strategy == BY_CONFIDENCE
         scores, live = np.zeros((rows.stop - start, 2 if sure else 1)), 0  # as long as nothing is known
         if knows:
+            # Strategies by confidence need room for deviations behind the scores.
             more = columns_of if sure else no_more
             with learner._scored(chunk.X[rows], chunk.names, in_stream=True, more=more) as (view, scores):
                 live = int(view.state.tally.rows[LIVE])
         weights = every[rows] if every.shape[0] else every
+        # The gate is counted up under the lock: two threads must not pass the same row.
         with learner._model.guard if knows else FIRST_TURN.lock:
             found = int(first_asked(gate, scores, weights, live))
         if found >= 0:

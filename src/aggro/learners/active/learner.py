@@ -203,11 +203,13 @@ class ActiveLearner(Around):
         inner._score_one(model, x)
         sure = self.strategy == "confidence"
         scores = inner._score_surely(model, x) if sure else model.scores_row
+        # The gate and the scores are pinned for compiled code, and again only if one of them was replaced.
         pinned = self.__dict__.get("_pinned")
         if pinned is None or pinned.value[0] is not self._gate or pinned.value[1] is not scores:
             pinned = self._pinned = Pinned((self._gate, scores), Gate)
         columns = scores.shape[1] // 2 if sure else scores.shape[1]
         asked = bool(decider()(pinned, columns, int(model.state.tally.rows[LIVE])))
+        # Kept for the answer: its weight in the estimate is 1/p.
         self._open = float(self._gate.sums[LAST_QUERY]) if asked else None
         return asked
 
@@ -234,11 +236,14 @@ class ActiveLearner(Around):
         last = chunk.n_rows if stop is None else min(stop, chunk.n_rows)
         if start < 0:
             raise ValueError(f"query_chunk begins at a row of the chunk, numbered from 0. Got start={start}.")
+        # Weights are checked before the gate is changed.
         weights = as_weights(chunk.weight, chunk.n_rows)
         with self.turn() as inner:
             self._open, before = None, self._gate.copy()
+            # A random strategy and a target rate say themselves how often to ask.
             steered = self.strategy == "random" or self._gate.target > 0.0
             insist = insist and not steered and knows_one_class(inner)
+            # Rows of weight 0 are not there, so the first of the others is asked about.
             if insist:
                 while start < last and weights.shape[0] and weights[start] == 0.0:
                     start += 1
@@ -248,6 +253,7 @@ class ActiveLearner(Around):
             except BaseException:
                 self._gate.restore(before)  # a call that fails has asked for nothing
                 raise
+            # The gate has passed the row; it counts as asked all the same.
             if insist and start < last:
                 self._gate.counts[ASKED] += row is None
                 self._gate.sums[LAST_QUERY], row = 1.0, start  # it is asked about with certainty
@@ -269,6 +275,7 @@ class ActiveLearner(Around):
             How much the row counts: it scales C.
         """
         with self.turn() as inner:
+            # The probability of the question that this label answers, if there was one.
             p = self._open
             self._learn_answer(inner, x, y, weight, p)
             self._open = None  # now that it was learned: a label that is refused may be given again
@@ -285,6 +292,7 @@ class ActiveLearner(Around):
             The row.
         """
         with self.turn() as inner:
+            # Refused before the row is counted.
             self._waiting.check(id, x)
             row = kept(x)  # before it is counted: who asks about it may not be able to keep it
             asked = self._query(inner, row)
@@ -309,6 +317,7 @@ class ActiveLearner(Around):
         with self.turn() as inner:
             x, p = self._waiting.find(id)
             self._learn_answer(inner, x, y, weight, p)
+            # Removed only after it was learned: a label that is refused may be given again.
             self._waiting.remove(id)
         return self
 
@@ -346,6 +355,7 @@ class ActiveLearner(Around):
 
     def _learn_answer(self, inner: Any, x: Any, y: Any, weight: float, p: float | None) -> None:
         kept = self._kept.fits(int(self.replay), rows_learned(inner))
+        # A label without a question, and no rows to keep: the learner inside learns it directly.
         if p is None and not kept.on:
             inner.learn_one(x, y, weight)
             return
@@ -353,17 +363,20 @@ class ActiveLearner(Around):
         model: Model | None = inner.__dict__.get("_model")
         if model is None:
             model = inner._new_model()
+        # Learned, counted and kept in one turn, so that no other call finds the three apart.
         model.in_turn(model.alone, self._learn_and_keep, inner, model, kept, x, y, weight, p)
 
     def _learn_and_keep(
         self, inner: Any, model: Model, kept: Kept, x: Any, y: Any, weight: float, p: float | None
     ) -> None:
         """Learn an answer, count it and keep it. Needs ``learning`` and the guard."""
+        # The mistake of this row is what the tally counts while it is learned.
         mistakes = int(model.state.tally.rows[MISTAKES])
         if weight:
             inner._learn_new(model, x, y, weight)
         if p is not None:
             answered(self._gate, p, int(model.state.tally.rows[MISTAKES]) - mistakes)
+        # A model made here is published after its first answer, not before.
         if "_model" not in inner.__dict__ and (weight or p is not None):
             inner._model = model
         if weight and kept.on:
@@ -378,6 +391,7 @@ class ActiveLearner(Around):
         kept.add(row, int(code), weight, int(model.state.tally.rows[SEEN]))
         if kept.due:
             fresh = kept.made_anew(inner, model, model.width, list(model.labels.codes), self._gate.seed)
+            # The counters go over before the swap, so that they belong to the new state from the start.
             kept.follows(model.state, fresh.state)
             model.swap(fresh.state, fresh.params, model.labels, model.width)
 
@@ -403,11 +417,13 @@ class ActiveLearner(Around):
             The learner.
         """
         with self.turn() as inner:
+            # A warm start goes on with the gate and the answers so far.
             if getattr(self.estimator, "warm_start", False):
                 self._asking(inner, lambda route: inner._fit(X, y, sample_weight, route))
                 name_classes(inner, y, sample_weight)
                 return self
             gate, answers = self._new_gate(), Kept(int(self.replay))
+            # A new learner and gate: those in use stay until the fit has succeeded.
             fresh = self._copy_of_estimator(gate.seed)
             fresh._fit(X, y, sample_weight, AskedRows(gate, answers))
             answers.seen = rows_learned(fresh)
@@ -452,6 +468,7 @@ class ActiveLearner(Around):
             learn(AskedRows(self._gate, answers))
             self._kept = answers
         except BaseException:
+            # If rows were learned before the failure, their questions were asked, and stay counted.
             if rows_learned(inner) == learned:
                 self._gate.restore(before)  # a call that fails has asked for nothing
             raise
@@ -543,6 +560,7 @@ class ActiveLearner(Around):
         inner = self.__dict__.get("estimator_")
         settings = (self.delta, self.strategy, self.budget, self.target_rate)
         before = self.__dict__.get("_settings")
+        # The settings have not changed: the common case, without a check of parameters.
         if inner is not None and before == settings:
             return inner
         self._check_params()
@@ -551,6 +569,7 @@ class ActiveLearner(Around):
             inner = self._copy_of_estimator(gate.seed)
             self._take(inner, gate, Kept(int(self.replay)))
             return inner
+        # δ of the gate follows the stream; only a δ that the user has changed replaces it.
         if before is not None and before[0] != self.delta and self.delta is not None:
             self._gate.sums[GATE_DELTA] = self.delta
         self._settle_gate()
@@ -587,6 +606,7 @@ class ActiveLearner(Around):
     def _copy_of_estimator(self, seed: int | None = None) -> Any:
         if self.estimator is None:
             return self._default_estimator(seed)
+        # Parameters alone are copied: the learner inside begins with nothing learned.
         parameters = parameters_of(self.estimator)
         parameters |= {name: value for name, value in self.estimator.__dict__.items() if name in SIDE_PARAMETERS}
         return type(self.estimator)(**{name: copy.copy(value) for name, value in parameters.items()})
@@ -611,6 +631,7 @@ def name_classes(learner: Any, y: Any, sample_weight: Any) -> None:
     model: Model = learner._model
     targets = as_labels(y, len(y) if hasattr(y, "__len__") else len(np.asarray(y)), type(learner).__name__)
     named, *_ = learner._encode(model.labels, targets, as_weights(sample_weight, targets.shape[0]))
+    # Names alone: the state has no room for classes that it has learned nothing of.
     if named is not model.labels:
         with model.guard:
             model.swap(model.state, model.params, model.labels.reserving(list(named.codes)), model.width)

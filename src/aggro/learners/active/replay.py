@@ -69,6 +69,7 @@ class Kept:
 
     def fits(self, room: int, seen: int) -> Self:
         """Stop keeping rows, if the learner inside has learned others too, or fewer are to be kept than there are."""
+        # Rows learned by another way, or room for fewer: a model of the kept rows would forget what else was learned.
         if self.on and (room <= len(self.rows) or seen != self.seen):
             self.let_go()
         self.room = room
@@ -94,20 +95,26 @@ class Kept:
 
     def made_anew(self, learner: Any, model: Model, width: int, names: list[Any], seed: int) -> Model:
         """A model of these rows: of a learner, with the features and seed of ``model``, the classes by number."""
+        # The seed and features of the model, so that random parts and indices stay the same.
         fresh: Model = learner._new_model(width, model.seed)
         fresh.features = model.features
         X, n = as_rows(self.rows, max(1, model.features.n)), len(self.rows)
+        # An array of objects: NumPy would make one type of labels of several.
         y = np.empty(n, object)
         y[:] = [names[code] for code in self.codes]
         weights = np.array(self.weights)
+        # Weights that are all 1 are left out, as the pass takes them.
         weights = weights[:0] if (weights == 1.0).all() else weights
         for epoch in range(PASSES):
+            # The order is a function of the seed, of n and of the pass.
             order = permutation(n, np.uint64((seed + PASSES * n + epoch) % 2**64))
+            # Class numbers follow the order of appearance, and must be the same as before.
             if epoch == 0:
                 order = classes_first(order, np.array(self.codes))
             fresh.begin_pass(epoch)
             learner._begin_pass(fresh, epoch)
             learner._learn(fresh, X, y, weights, frozen(order), fresh.state, fresh.labels)
+        # As ``fit`` ends: rows that come now are new, and no row waits.
         fresh.begin_pass(0)
         learner._settle(fresh)
         fresh.n_iter = PASSES
@@ -116,6 +123,7 @@ class Kept:
 
     def follows(self, before: Any, after: Any) -> None:
         """The model is ``after`` now, made of these rows, and was ``before``, which had learned each as it came."""
+        # The counters go on: what the new model has counted more is kept apart, and left out of what users see.
         self.extra += after.tally.rows[REPLAYED_COUNTERS] - before.tally.rows[REPLAYED_COUNTERS]
         # Errors and drift stay those of answers as they came: the new model has seen their rows in random order.
         for name, part in (
@@ -127,6 +135,7 @@ class Kept:
         ):
             getattr(after.tally, name)[:part] = getattr(before.tally, name)[:part]
         self.built, self.seen = len(self.rows), int(after.tally.rows[SEEN])
+        # With all its room used, the learner gets single steps from now on.
         if len(self.rows) >= self.room:
             self.let_go()
 
@@ -146,6 +155,7 @@ def classes_first(order: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def as_rows(rows: list[Row], width: int) -> Any:
     """Rows as compiled code reads many: an array if all have every feature in order, else a sparse matrix."""
+    # Whole rows in order make a dense array; one row that is not makes all of them sparse.
     if all(isinstance(row, np.ndarray) and row.shape[0] == width for row in rows):
         return frozen(np.array(rows))
     pairs = [row if isinstance(row, tuple) else sparse(row) for row in rows]

@@ -135,6 +135,7 @@ class Auto(Learner):
             learner._check_params()
 
     def _check_change(self, state: VoteState) -> None:
+        # The number of candidates is the size of arrays of the state.
         if state.standing.shape[0] != self._count():
             raise ValueError(
                 f"{type(self).__name__} has learned with {state.standing.shape[0]} candidates. Call fit, or make a new "
@@ -159,6 +160,7 @@ class Auto(Learner):
         for learner in self._learners():
             steep = bool(self.__dict__.get("slopes")) and has_slopes(learner)
             candidates.append(Candidate(self._copied(learner, seed), spelled(learner), steep=steep))
+            # A twin beside it, not in its place: hinges may help or not, and the vote finds out.
             if self.hinges and can_be_bent(learner):
                 candidates.append(Candidate(self._copied(learner, seed), spelled(learner), Hinges()))
         return candidates
@@ -166,8 +168,10 @@ class Auto(Learner):
     def _copied(self, learner: Learner, seed: int) -> Learner:
         """A copy of a learner that has learned nothing, with what is set for all candidates."""
         parameters = {name: copy.copy(getattr(learner, name)) for name in learner._constraints}
+        # One seed for all candidates that have none of their own, so that the vote can be repeated.
         if parameters["random_state"] is None:
             parameters["random_state"] = seed % 2**32
+        # What a candidate was given itself is left alone; the rest takes what is set for all.
         if self.__dict__.get("class_weight") == "balanced" and parameters.get("class_weight", 0) is None:
             parameters["class_weight"] = "balanced"
         if self.max_iter != "auto" and parameters["max_iter"] == "auto":
@@ -184,6 +188,7 @@ class Auto(Learner):
         n_features = self.__dict__["n_features"]
         features = Features(None if n_features is None else int(n_features))
         params = self._params_for(VOTE)
+        # An array of size 0 would say that a part of the state is switched off.
         width = max(1, width, features.n)
         seed = self._draw_seed() if seed is None else seed
         model = VoteModel(VOTE.init(params, width, self._models(2)), width, features, NO_LABELS, seed)
@@ -200,19 +205,24 @@ class Auto(Learner):
     def _go_over(self, model: Any, rows: Any, targets: np.ndarray, weights: np.ndarray, route: Any, watch: Any) -> None:
         """One pass that is counted; then the candidates learn anew, in as many passes as each makes."""
         anew, model.n_iter = not model.state.tally.rows[SEEN], 1
+        # Rows sorted by class or time would spoil the progressive errors that the vote goes by.
         order = permutation(targets.shape[0], np.uint64(model.seed)) if self.shuffle else NO_ORDER
         if watch is not None:
             watch.begin(0, model.state.tally)
         self._learn(model, rows, targets, weights, order, model.state, model.labels, route, watch)
+        # Further passes begin from scratch, and would forget what a warm start had learned before.
         if not anew or self.max_iter == 1:
             return
+        # Rows of weight 0 are not there, as in the counted pass.
         _, codes, s, _ = self._encode(model.labels, targets, weights)
         live = np.flatnonzero(s) if s.shape[0] else np.arange(targets.shape[0])
         X, codes = as_matrix(taken(rows, live, 0, live.shape[0])), self._plain(codes[live])
+        # A candidate that makes one pass has learned what it can already.
         for k in np.flatnonzero(model.state.standing != STANDS_ASIDE).tolist():
             if model.candidates[k].learner._most_passes(live.shape[0], None) > 1:
                 model.candidates[k].fit(X, codes, s[live] if s.shape[0] else None)
                 model.state.standing[k] = VOTES  # what was hopeless in one pass may not be after several
+        # The leader has a new model, whose counts start again.
         self._begin_counting(model.candidates, model.state)
 
     def _learn(
@@ -228,6 +238,7 @@ class Auto(Learner):
         watch: Any = None,
     ) -> None:
         """Predict, count and learn checked rows, block by block; all of it becomes the model's, or nothing."""
+        # Searched before anything is learned, so that no candidate learns a row of a call that fails.
         bad = inputs.first_bad_row(X, s, self._least())
         if bad >= 0:
             raise inputs.bad_value(X, bad, model.features.names, self._least())
@@ -241,6 +252,7 @@ class Auto(Learner):
         state = VOTE.grow(state, model.params, model.width, self._models(len(labels.codes)))
         candidates = copy.deepcopy(model.candidates) if rows.shape[0] > 1 else model.candidates
         codes, done, params = self._plain(codes), 0, model.params
+        # Weights and standings change at the ends of stretches, which depend on the number of rows seen alone.
         while done < rows.shape[0]:
             stop = min(done + to_stretch_end(state.tally), rows.shape[0])
             block = as_matrix(taken(X, rows, done, stop))
@@ -249,6 +261,7 @@ class Auto(Learner):
             done = stop
             if watch is not None:
                 watch.note(done, state.tally)
+        # State and candidates belong together, and are published under one guard.
         with model.guard:
             model.stale |= model.params is not params
             model.swap(state, model.params, labels, model.width)
@@ -256,11 +269,13 @@ class Auto(Learner):
 
     def _learn_row(self, model: Any, row: Any, target: float, weight: float) -> None:
         """Learn one row. Needs the guard."""
+        # A reader scores with the state as it is; the candidates take care of their own.
         if model.readers[0]:
             model.swap(copy_state(model.state), model.params, model.labels, model.width)
         (X,) = row.value
         codes = self._plain(np.array([target]))
         given = None if weight == 1.0 else np.array([weight])
+        # The row's buffer is filled again by the next row, and candidates may keep theirs.
         block = as_matrix(X).copy()
         self._learn_stretch(model.candidates, model.state, block, codes, given)
 
@@ -274,11 +289,14 @@ class Auto(Learner):
     ) -> None:
         """Let the candidates learn rows of one stretch, and count what the leader has counted of them."""
         seen = int(state.tally.rows[SEEN])
+        # Before the stretch begins: a candidate that steps aside must not lead it.
         self._step_aside(candidates, state, X)
         if begins_stretch(seen):
             self._begin_stretch(candidates, state)
+        # Rested candidates learn one stretch in ``EVERY``, which keeps their errors current.
         learn = [k for k, stands in enumerate(state.standing.tolist()) if stands == VOTES]
         leader = candidates[state.facts[LEADER]]
+        # The vote counts what its leader counts of these rows.
         before = leader.counted
         if (seen // STRETCH) % EVERY == 0:
             learn += np.flatnonzero(state.standing == RESTS).tolist()
@@ -289,13 +307,16 @@ class Auto(Learner):
 
     def _begin_stretch(self, candidates: list[Candidate], state: VoteState) -> None:
         """Decide who rests, and who leads; after a change all are awake until the next review."""
+        # Reviews come at fixed numbers of rows, so they do not depend on how a stream is cut.
         seen, facts = int(state.tally.rows[SEEN]), state.facts
         if seen and seen % REVIEW == 0:
             self._review(candidates, state)
+        # The leader's error has changed: a resting candidate may be better now.
         if candidates[facts[LEADER]].counted.drifts > facts[CHANGES]:
             add_drift(state.tally)
             state.standing[state.standing == RESTS] = VOTES
         facts[LEADER] = self._leader(candidates, state)
+        # From here on the vote takes its counts from the new leader.
         self._begin_counting(candidates, state)
 
     @staticmethod
@@ -311,18 +332,22 @@ class Auto(Learner):
         facts[N_USED] = max(int(facts[N_USED]), X.shape[1])
         facts[N_ENTRIES] += np.count_nonzero(X.data if hasattr(X, "indptr") else X)
         rows = int(state.tally.rows[SEEN]) + X.shape[0]
+        # Counted over all rows so far, so that a few rows do not decide.
         if facts[N_USED] <= WIDE_FROM or facts[N_ENTRIES] >= SPARSE_BELOW * float(facts[N_USED]) * rows:
             return
         leaves = np.array([not candidate.is_sparse for candidate in candidates])
+        # If no candidate can take wide and sparse rows, all of them go on.
         if leaves.all():
             return
         for k in np.flatnonzero(leaves & (state.standing != STANDS_ASIDE)).tolist():
             state.standing[k] = STANDS_ASIDE
+            # Its memory goes with the columns, so it is let go at once.
             candidates[k].forget()
 
     def _review(self, candidates: list[Candidate], state: VoteState) -> None:
         """Let candidates rest that err much more often than the best, and wake those that do so no longer."""
         there = (state.standing != STANDS_ASIDE) & np.array([candidate.knows for candidate in candidates])
+        # Both in the last thousand rows and in the last few: one that has become better may vote again.
         long, short = self._errors(candidates, RECENT_ROWS), self._errors(candidates, REST_ROWS)
         rests = hopeless(long, short, there)
         state.standing[there] = np.where(rests, RESTS, VOTES)[there]
@@ -351,6 +376,7 @@ class Auto(Learner):
         """The scores of rows: what the weighted answers make together."""
         columns = VOTE.columns(state)
         answers = np.zeros((X.shape[0], columns))
+        # Answers of weight 0 are not computed at all.
         for candidate, weight in zip(candidates, self._weights(candidates, state).tolist(), strict=True):
             if weight > 0.0:
                 answers += weight * self._answers(candidate, X, columns)
@@ -412,6 +438,7 @@ class Auto(Learner):
                     f"None of the candidates of {type(self).__name__} explains its scores by columns, or has learned "
                     "anything. A PAClassifier or a PAMOClassifier among the candidates does."
                 )
+            # The best of those that explain by columns, which need not be the one that leads.
             shares = weights_of(self._errors(model.candidates), explains)
             row = asked.row
             if isinstance(row, CSR):

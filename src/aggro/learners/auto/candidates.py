@@ -70,6 +70,7 @@ class Candidate:
         """Whether it learns a sparse row in time and memory that go with the entries, however wide rows are."""
         if self.hinges is not None:
             return False
+        # Others keep rows, or a number for every column.
         return (
             find(type(self.learner).__name__).module in LINEAR_FAMILIES
             and self.learner.__dict__.get("features") is None
@@ -94,6 +95,7 @@ class Candidate:
         model = model_of(self.learner)
         if model is None:
             return 0.0, 0.0
+        # Until enough rows have come after ``fit``, the rows that it held out to calibrate say more than its passes.
         if self.held_out is not None and int(model.state.tally.rows[SEEN]) < self.held_out[2] + RECENT_ROWS:
             return self.held_out[:2]
         return recent_sums(model.state.tally, most)
@@ -133,13 +135,16 @@ class Candidate:
         """Learn rows in order. Where knots become known, the rows behind them have hinges."""
         began, n, start = time.perf_counter(), X.shape[0], 0
         while start < n:
+            # Until the knots are settled, rows go in parts that end where enough rows have been seen.
             wanted = self.hinges.wanted() if self.hinges is not None else 0
             stop = min(n, start + wanted) if wanted else n
+            # Learned before the hinges see it, so that the knots of a row do not depend on that row.
             part, heavy = X[start:stop], None if weight is None else weight[start:stop]
             self._learn_part(part, y[start:stop], heavy)
             if wanted and self.hinges is not None:
                 self.hinges.see(part)
             start = stop
+        # Time is measured for ``candidates_`` alone, and decides nothing.
         self.seconds += time.perf_counter() - began
         self.rows += n
 
@@ -158,12 +163,14 @@ class Candidate:
         """Learn from scratch, in as many passes as the learner itself makes."""
         began = time.perf_counter()
         if self.hinges is not None:
+            # No more rows will come in this call: the knots come from those seen, however few.
             if not self.hinges.settled:
                 self.hinges.settle()
             X = self.hinges.bend(X)
         if not (self.steep and self._fit_with_slopes(X, y, weight)):
             self.learner.fit(X, y, sample_weight=weight)
         tally, rows = self.learner._model.state.tally, X.shape[0]
+        # Held-out errors come from the calibration, which several passes make and one pass does not.
         if tally.pairs.shape[0] and self.learner.n_iter_ > 1:
             self.held_out = rows, held_out_errors(tally, rows), int(tally.rows[SEEN])
         self.seconds += time.perf_counter() - began
@@ -178,10 +185,12 @@ class Candidate:
         first, errors = self.learner, mean_error(self.learner)
         if not 1 < X.shape[1] <= WIDEST or errors is None:
             return False
+        # Slope weights replace the scaling of columns, so the models behind them must not scale again.
         scales = first.scale not in (None, False, "target")
         plain = Slopes.standard(X) if scales else Slopes.none(X)
         settings = {**parameters_of(first), "scale": "target" if first.scale else None}
         found, slopes = first, plain
+        # A first model of one pass is cheap: its slopes correct those of the plain model before all passes are made.
         for passes in (1, settings["max_iter"]):
             weights = weights_by_slope(found, slopes.apply(X))
             if weights is None:
@@ -189,6 +198,7 @@ class Candidate:
             slopes = slopes.stretched(weights)
             found = type(first)(**{**settings, "max_iter": passes}).fit(slopes.apply(X), y, sample_weight=weight)
             error = mean_error(found)
+            # Both models must err clearly less, or the plain one stays.
             if error is None or not error < LESS * errors:
                 return False
         self.learner, self.slopes = found, slopes
@@ -213,6 +223,7 @@ class Candidate:
         row = X if self.hinges is None else csr(self.hinges.bend(X))
         asked = () if code is None else (code,)
         found = self.learner.explain_one((row.indices, row.data), *asked)
+        # The part of a hinge is added to that of its column.
         parts: dict[int, float] = {}
         for feature, part in found.items():
             column = feature if self.hinges is None else self.hinges.column_of(feature)
@@ -275,6 +286,7 @@ def as_matrix(rows: np.ndarray | CSR) -> Any:
 
     n = int(rows.indptr.shape[0]) - 1
     indices = rows.indices[: int(rows.indptr[-1])]
+    # As wide as the entries need: a column that is not there is 0 to every candidate.
     width = int(indices.max(initial=0)) + 1
     data = rows.data[: indices.shape[0]]
     return csr_matrix((data, indices.view(np.int32), rows.indptr), shape=(n, width))

@@ -59,6 +59,7 @@ def add_rows(tally: Tally, begun: np.ndarray, rows: int, before: Counted, after:
     tally.rows[UPDATES] += min(max(after.updates - before.updates, 0), rows)
     tally.loss[0] = min(begun[0] + max(after.loss - begun[1], 0.0), HUGE)
     seen = int(tally.rows[SEEN])
+    # A line of the history at each power of two.
     if seen & (seen - 1) == 0:
         tally.history[tally.rows[HISTORY_MARKS]] = seen, tally.loss[0], tally.rows[MISTAKES]
         tally.rows[HISTORY_MARKS] += 1
@@ -77,6 +78,7 @@ def held_out_errors(tally: Tally, rows: int) -> float:
     second.
     """
     live, pairs = int(tally.rows[LIVE]), tally.pairs
+    # Of two classes one has pairs of its own; those of the other are their mirror image.
     wrong = pairs[:live, :SIDE, 1].sum() + (pairs[1, SIDE:, 0].sum() if live == 2 else 0.0)
     total = pairs[:live, :, 1].sum() + (pairs[1, :, 0].sum() if live == 2 else 0.0)
     return rows * float(wrong / total) if total else 0.0

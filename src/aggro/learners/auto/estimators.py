@@ -150,6 +150,7 @@ class AutoClassifier(Auto, Classifier):
         label : label, default=None
             The class whose score is explained; None as with other classifiers.
         """
+        # Refused before a candidate is asked: candidates know classes by number.
         labels = self._fitted().labels
         if label is not None and label not in labels.codes:
             raise ValueError(f"{label!r} is not one of the classes {list(labels.codes)}.")
@@ -193,6 +194,7 @@ class AutoClassifier(Auto, Classifier):
         """The logarithms of the weights of the classes, by number."""
         costs = np.ones(tally.classes.shape[0])
         if self.class_weight == "balanced":
+            # As the pass weighs classes: by how often each has come.
             costs = tally.classes.sum() / np.maximum(tally.classes, 1.0)
         elif self.class_weight is not None:
             for label, code in labels.codes.items():
@@ -201,6 +203,7 @@ class AutoClassifier(Auto, Classifier):
 
     def _probabilities(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
         self._check_any(labels)
+        # Classes that are only reserved keep the probability 0.
         seen = labels.order >= 0
         shares = np.zeros((scores.shape[0], labels.names.shape[0]))
         shares[:, seen] = shares_of(scores[:, : len(labels.codes)])[:, labels.order[seen]]

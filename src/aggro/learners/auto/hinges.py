@@ -36,10 +36,12 @@ class Hinges:
         """Look at rows that are learned; no more of them than are wanted."""
         if self.settled:
             return
+        # Hinges of many columns would be more than the columns are worth: such rows stay as they are.
         if rows.shape[1] > WIDEST_ROW:
             self.settle_without()
             return
         rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        # Later rows may have more columns; earlier ones have zeros there.
         n, width = self.first.shape[0], max(self.first.shape[1], rows.shape[1])
         seen = np.zeros((n + rows.shape[0], width))
         seen[:n, : self.first.shape[1]] = self.first
@@ -53,8 +55,10 @@ class Hinges:
         columns, knots = [], []
         for j, values in enumerate(self.first.T):
             distinct = np.unique(values)
+            # A column of two values is linear in itself: a hinge adds nothing.
             if distinct.shape[0] > 2:
                 found = np.unique(np.quantile(values, QUANTILES))
+                # A hinge at the least or the largest value is a line, or nothing.
                 found = found[(found > distinct[0]) & (found < distinct[-1])]
                 columns += [j] * found.shape[0]
                 knots += found.tolist()
@@ -72,11 +76,13 @@ class Hinges:
             return rows
         from scipy.sparse import csr_matrix, hstack
 
+        # Columns that came after the knots were settled have none, and stand behind the hinges.
         known = rows[:, : self.width]
         dense = known.toarray() if hasattr(known, "toarray") else known
         if dense.shape[1] < self.width:
             dense = np.hstack([dense, np.zeros((dense.shape[0], self.width - dense.shape[1]))])
         hinges = np.maximum(dense[:, self.columns] - self.knots, 0.0)
+        # Rows without new columns stay dense.
         if isinstance(rows, np.ndarray) and rows.shape[1] == self.width:
             return np.hstack([dense, hinges])
         return hstack([csr_matrix(dense), csr_matrix(hinges), csr_matrix(rows[:, self.width :])]).tocsr()

@@ -30,6 +30,7 @@ class Slopes:
         """Standardise each column; one with a single value becomes 0."""
         X = as_dense(X, X.shape[1])
         deviations = X.std(axis=0)
+        # A column of a single value becomes 0, and not NaN.
         factors = np.divide(1.0, deviations, out=np.zeros(X.shape[1]), where=deviations > 0.0)
         return cls(X.mean(axis=0), factors)
 
@@ -67,10 +68,14 @@ def weights_by_slope(model: Any, Z: np.ndarray) -> np.ndarray | None:
     S = S.toarray() if hasattr(S, "toarray") else S
     if not S.shape[0]:
         return None
+    # Rows spread evenly over all of them: slopes are means, for which a few hundred are enough.
     x = Z[np.linspace(0, Z.shape[0] - 1, min(SLOPE_ROWS, Z.shape[0])).astype(int)]
+    # ‖x − s‖², from the products.
     squares = (x * x).sum(axis=1)[:, None] + (S * S).sum(axis=1) - 2.0 * (x @ S.T)
     terms = alpha * np.exp(-gamma * np.maximum(squares, 0.0))
+    # The gradient of Σα exp(−γ‖x − s‖²) up to the factor −2γ, which the division below takes out.
     slopes = x * terms.sum(axis=1)[:, None] - terms @ S
     weights = np.sqrt((slopes * slopes).mean(axis=0))
+    # The weights have a mean square of 1, so that distances keep their size.
     size = np.sqrt((weights * weights).mean())
     return weights / size if np.isfinite(size) and size > 0.0 else None

@@ -29,6 +29,7 @@ def weights_of(errors: np.ndarray, votes: np.ndarray) -> np.ndarray:
     weights = np.zeros(errors.shape[0])
     if votes.any():
         least = errors[votes].min()
+        # With an error of 0 the ratio has no value: the candidates without errors share the vote.
         weights[votes] = (least / errors[votes]) ** POWER if least > 0.0 else errors[votes] == 0.0
         weights /= weights.sum()
     return weights

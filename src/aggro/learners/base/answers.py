@@ -69,15 +69,20 @@ def answers_of(model: Any) -> Answers:
         from sklearn.exceptions import NotFittedError
 
         raise NotFittedError(f"This {type(model).__name__} is not fitted yet. Let it learn some rows first.")
+    # The settings may be older than the parameters, and the formula reads them.
     learner._prepare(fitted)
+    # The turn of a wrapper keeps its encoder from growing, and the reader count keeps the state from changing.
     with model.turn() if hasattr(type(model), "turn") else nullcontext(), fitted.reading() as view:
         if not seen(view.state):
+            # A formula of a state without rows would be all zeros.
             raise NoFormula(f"This {type(learner).__name__} has learned nothing yet. Let it learn some rows first.")
         formula, classes, names, n = formula_of(learner, view), None, fitted.features.names, view.n_features
         task = "outlier" if isinstance(learner, Detector) else "regression"
         if isinstance(learner, Classifier):
             task, classes = "classification", classes_of(learner, view)
+            # Rules keep room for two classes or more: only the columns of classes that were seen are exported.
             formula = (*formula, live_scores(formula[-1], len(view.labels.codes)))
+        # Raw records are encoded first; their columns become the features that the formula names.
         if hasattr(type(model), "_encoded_numbers"):  # it is around learners, and takes raw records
             first, names = model._encoded_numbers(n)
             formula, n = (*first, *formula), len(names)
@@ -102,7 +107,9 @@ def by_parts(learner: Any, view: View) -> Formula:
     """
     name, n, state = type(learner).__name__, view.n_features, view.state
     problem = f"What {name} computes cannot be exported: it has no formula (Learner._formula)"
+    # Where rows are scaled, the parts are weights times the scaled values.
     before = (scaled_by(state.scaling, n),) if hasattr(state, "scaling") and scales_rows(state.scaling) else ()
+    # Away from every centre, so that each scaled value is not 0 and the weight can be divided out.
     row = before[0].centres + np.abs(before[0].centres) + 1.0 if before else np.ones(n)  # it differs in every feature
     try:
         parts, intercepts = learner._contributions(view, np.arange(n), row)
@@ -110,12 +117,15 @@ def by_parts(learner: Any, view: View) -> Formula:
         raise NoFormula(f"{problem}, and does not explain its scores.") from None
     values = (scaled_rows(before[0], row[None])[0] if before else row)[:, None]
     weights = parts / np.where(values != 0.0, values, 1.0)  # a column that never varied has value and part 0
+    # Random probes tell whether the scores are linear: a family may have parts that are not weights times values.
     X = np.random.default_rng(0).uniform(max(-3.0, learner._least()), 3.0, (PROBES, n))
     scores = np.empty((PROBES, RULES[type(state)].columns(state)))
     learner._score_rows(view, frozen(X), scores)
+    # The decision of a detector is its score minus the offset.
     if isinstance(learner, Detector):
         scores = scores[:, :1] - scores[:, 1:2]
     Z = scaled_rows(before[0], X) if before else X
+    # The tolerance is relative to the terms of the sum, not to the score, which may be near 0 by cancellation.
     size = np.abs(Z) @ np.abs(weights) + np.abs(intercepts) + 1.0
     if (
         weights.shape[1] != scores.shape[1]
@@ -141,8 +151,10 @@ def classes_of(learner: Any, view: View) -> Classes:
     labels, columns = view.labels, RULES[type(view.state)].columns(view.state)
     live = len(labels.codes)
     kept = 1 if columns == 1 else live
+    # The decision is linear in the scores: its values at 0 and at the unit vectors give its weights and intercepts.
     probes = np.vstack([np.zeros(columns), np.eye(columns)[:kept]])
     found = learner._decision(view.state, labels, probes).reshape(kept + 1, -1)  # it is linear
+    # From numbers by appearance to sorted names; rows of reserved names stay 0.
     order = np.zeros((live, labels.names.shape[0]))
     order[labels.order[labels.order >= 0], np.flatnonzero(labels.order >= 0)] = 1.0
     decision = Linear(found[1:] - found[0], found[0])
@@ -153,13 +165,17 @@ def classes_of(learner: Any, view: View) -> Classes:
 def curves_of(learner: Any, tally: Any, labels: Labels, columns: int) -> Curves:
     """The curves from this many scores to probabilities."""
     live = len(labels.codes)
+    # Of two classes the first one's lead is minus the second's, so one curve is enough.
     which = np.arange(live) if live > 2 else np.array([1])
     lines = tally.curve[which][:, [SLOPE, OFFSET]].copy()
     lines[~lines.any(axis=1), 0] = 1.0  # without a curve yet, a lead of 1 has odds of e
+    # Empty for sigmoids, and before there is a curve.
     heights = heights_of(tally, live, learner.calibration)
     knots = []
     for k in which.tolist() if heights.shape[0] else ():
+        # Bins without pairs give no knots; a class without any pair has the probability ½ throughout.
         there = ~np.isnan(heights[k])
         knots.append((MIDDLES[there], heights[k][there]) if there.any() else (np.zeros(1), np.array([0.5])))
+    # d₁ = 2f for a single score, and f₁ − f₀ for two.
     leads = None if live > 2 else np.array([[2.0]] if columns == 1 else [[-1.0], [1.0]])
     return Curves(leads, spread_of(tally), lines, knots, learner.class_weight is None)

@@ -53,18 +53,23 @@ class Columns:
     def _know_features(self, model: Model, given: inputs.Given) -> np.ndarray | None:
         """Add the new features of these rows to the model; return the positions of named columns. Needs the guard."""
         rows, names, features = given.rows, given.names, model.features
+        # A table of names goes by name, not by place: columns may appear, disappear and move from chunk to chunk.
         if given.by_name and names is not None:
             positions = features.positions(names, grow=True)
             self._widen(model)
             return positions
         if given.in_stream and isinstance(rows, CSR):
             check_by_index(features)
+        # Sparse chunks may be wider than earlier ones, unless ``n_features`` sets the width.
         grows = given.in_stream and isinstance(rows, CSR) and features.reserved is None
+        # Names are taken from a frame only before the first row: later they would rename what was learned by position.
         fresh = model.state.tally.rows[SEEN] == 0 and features.names is None
         if fresh and names is not None and given.width <= (features.reserved or given.width):
             features.name(names)
+        # The first rows set the width of a model without names; only sparse chunks may raise it later.
         elif features.n == 0 or (grows and given.width > features.n):
             features.n = given.width
+        # A sparse chunk may also be narrower than the model; all other rows must have its width and names.
         if not grows:
             self._check_features(model, names, given.width, features.n)
         self._widen(model)
@@ -84,6 +89,7 @@ class Columns:
     def _score_rows(self, view: View, rows: Any, scores: np.ndarray) -> int:
         """Write the scores of all rows; return -1, or the first row that is not finite."""
         compiled = suited(score_rows, layout_of(view.state, view.params))
+        # Rules without code for single precision score blocks in double: no copy of all rows is made.
         if RULES[type(view.state)].single or not is_single(rows):
             return int(compiled(view.state, view.params, rows, scores))
         for first, last in blocks(rows, 0, scores.shape[0]):
@@ -115,14 +121,18 @@ class Columns:
         self._prepare(model)
         given = inputs.given(X, type(self).__name__, names, in_stream)
         rows = given.rows
+        # From here on the state cannot change in place: other threads learn into copies until the block ends.
         with model.reading() as view:
+            # Columns that the model does not know are left out: they have no weights.
             if given.by_name and given.names is not None:
                 rows = moved(rows, model.features.positions(given.names, grow=False), view.n_features)
             elif in_stream and isinstance(rows, CSR):
                 check_by_index(model.features)
+                # What is beyond the model's width is left out for the same reason.
                 if rows.n_cols > view.n_features:
                     rows = moved(rows, np.arange(rows.n_cols), view.n_features)
             else:
+                # Whole matrices are held to scikit-learn's rule: the same columns in the same order.
                 self._check_features(model, given.names, given.width, view.n_features)
             scores = np.empty((given.n, columns_of(view.state) + more(view.state)))
             bad = self._score_rows(view, rows, scores)

@@ -35,6 +35,8 @@ def recent_sums(tally: Tally, most: int = RECENT_ROWS) -> tuple[float, float]:
     """
     numbers = tally.classes.shape[0] == 1
     rows, errors = float(tally.marks[BLOCK_ROWS]), float(tally.sums[BLOCK_LOSS if numbers else BLOCK_ERRORS])
+    # From the newest block of the ring backwards: only consecutive blocks count, so the first that exceeds ``most``
+    # ends the search.
     for back in range(1, BLOCKS + 1):
         block = tally.recent[(int(tally.marks[RING_PLACE]) - back) % BLOCKS]
         if rows + block[ROWS] > most:
@@ -61,6 +63,7 @@ def drifts_in(marks: np.ndarray) -> np.ndarray:
 def telling(learner: Any) -> Iterator[None]:
     """A context for a call that learns: afterwards, ``on_drift`` is called for each drift detected in it."""
     hook, model = learner.on_drift, model_of(learner)
+    # The count of changes only grows while one model learns, so that the difference is what this call detected.
     before = int(model.state.tally.marks[N_CHANGES]) if model is not None else 0
     yield
     now = model_of(learner)
@@ -70,6 +73,7 @@ def telling(learner: Any) -> Iterator[None]:
         before = 0  # it began anew
     tally = now.state.tally
     new = int(tally.marks[N_CHANGES]) - before
+    # Only the last ``CHANGES_KEPT`` changes are stored; a call that detects more reports those.
     for row in drifts_in(tally.marks).tolist()[-new:] if new > 0 else ():
         hook(learner, row)
 

@@ -30,9 +30,11 @@ PENALTY = "There is no penalty: the step keeps the weights near where they were,
 def step_for(name: str, value: Any, known: Mapping[str, Any]) -> str:
     """Advice for a loss, a mode or a learning rate of other libraries: here it is a step."""
     words = getattr(known.get("step"), "words", ())
+    # Only words that this learner's ``step`` accepts are advice.
     fitting = [word for word in FOREIGN_STEPS.get(str(value).lower(), ()) if word in words]
     if fitting:
         return f"Instead of {name}={value!r}, say step={fitting[0]!r}."
+    # Without a ``step`` among its parameters the learner has one loss.
     if not words:
         return "Its loss is part of the algorithm."
     first, second = ("'pam1'", "'pam2'") if "pam1" in words else ("'pa1'", "'pa2'")
@@ -78,6 +80,7 @@ FOREIGN_PARAMETERS: dict[str, Callable[[str, Any, Mapping[str, Any]], str]] = {
 def advice(name: str, value: Any, known: Mapping[str, Any]) -> str:
     """Advice for a parameter that is not among those ``known``, in a sentence or two."""
     said = FOREIGN_PARAMETERS[name](name, value, known) if name in FOREIGN_PARAMETERS else ""
+    # Names of other libraries come first: a similar spelling would suggest a parameter of another meaning.
     if not said and (near := difflib.get_close_matches(name, known, 1, 0.5)):
         return f"Did you mean {near[0]!r}?"
     return said or f"It has: {', '.join(known)}."
@@ -87,6 +90,7 @@ def advice(name: str, value: Any, known: Mapping[str, Any]) -> str:
 def taken_by(init: Any) -> frozenset[str] | None:
     """The names of the parameters of an ``__init__``; None if it takes any."""
     parameters = list(inspect.signature(init).parameters.values())[1:]
+    # A class that takes any keyword checks it itself.
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     return frozenset(parameter.name for parameter in parameters)

@@ -124,6 +124,7 @@ def scaled_by(scaling: Scaling, n: int) -> Scaled:
     """The stage that scales the first n features as ``scaling`` does."""
     centres, divided = divisors(scaling, slice(0, n))
     mode, counts = of_features(int(scaling.facts[SCALE_MODE])), scaling.moments[N, :n]
+    # Of features scaled by their root mean square, those never seen have factor 0, and are ±1 in the row (``unseen``).
     by_root = np.full(n, mode == RMS_MODE) if mode != AUTO_MODE else 4.0 * counts < scaling.facts[SCALED_ROWS]
     return Scaled(centres, 1.0 / divided, by_root & (counts == 0.0))
 
@@ -138,6 +139,7 @@ def behind_scaling(state: Any, n: int, scores: Formula) -> Formula:
     scaling = getattr(state, "scaling", None)
     if scaling is None:
         return scores
+    # Scores in units of the target's deviation become numbers to predict in units of y.
     target = as_target(unit_of(scaling.target), scaling.target[1]) if scaling.target.shape[0] else ()
     before = (scaled_by(scaling, n),) if scales_rows(scaling) else ()
     return (*before, *scores, *target)
@@ -160,6 +162,7 @@ def columns_kept(kept: np.ndarray) -> Formula:
 
 def scaled_rows(stage: Scaled, X: np.ndarray) -> np.ndarray:
     """Apply a scaling stage to rows without missing values."""
+    # Cut as the compiled scaling does.
     Z: np.ndarray = (np.clip(X, -LARGEST_SCALED, LARGEST_SCALED) - stage.centres) * stage.factors
     return Z if stage.unseen is None else np.where(stage.unseen, np.sign(X), Z)
 
@@ -170,6 +173,7 @@ def joined(formula: Formula) -> Formula:
     for stage in formula:
         before = stages[-1] if stages else None
         if isinstance(stage, Linear) and isinstance(before, Linear):
+            # (x·A + a)·B + b = x·AB + (a·B + b)
             weights = before.weights @ stage.weights
             stages[-1] = Linear(weights, before.intercepts @ stage.weights + stage.intercepts)
         else:

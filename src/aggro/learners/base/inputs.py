@@ -57,6 +57,7 @@ def given(X: Any, owner: str, names: Sequence[Any] | None = None, in_stream: boo
     else:
         columns = list(names)
         rows = as_rows(X, owner, n_cols=len(columns), in_stream=in_stream)
+        # Names match columns with features, so a name that comes twice would leave one of them undecided.
         check_distinct(columns, "The chunk")
         if own is not None and own != columns:
             raise ValueError(
@@ -76,6 +77,7 @@ def as_rows(X: Any, owner: str, n_cols: int | None = None, in_stream: bool = Fal
     shape = (n_rows_of(rows), width)
     if n_cols is not None and width != n_cols:
         raise ValueError(f"X has {width} features, but {owner} is expecting {n_cols} features as input.")
+    # A sparse row of a stream may have no column at all: it is a row of zeros.
     if width == 0 and not (in_stream and isinstance(rows, CSR)):
         raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required by {owner}.")
     if shape[0] == 0:
@@ -102,8 +104,10 @@ def _as_dense(X: Any, owner: str) -> np.ndarray:
         )
     if array.ndim > 2:
         raise ValueError(f"Found array with dim {array.ndim}. {owner} expected <= 2.")
+    # Both precisions are kept as they are: passes read single precision, or convert it block by block.
     if array.dtype not in (np.float32, np.float64):
         array = _as_float(array, X)
+    # Compiled code is built for read-only arrays in row order alone, which saves a second compilation.
     return frozen(np.ascontiguousarray(array))
 
 
@@ -119,10 +123,13 @@ def _as_float(array: np.ndarray, X: Any) -> np.ndarray:
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
+        # pandas.NA cannot be converted; as NaN it is refused later, with its row and column.
         if array.dtype == object and (missing := is_pandas_na(array)).any():
             return _as_float(np.where(missing, np.nan, array), X)  # the pass says where it is
         names = column_names(X)
         kind = TypeError if isinstance(error, TypeError) else ValueError
+        # The conversion of the whole array does not say where it failed: columns are tried one by one, to name the
+        # first.
         for j in range(array.shape[1]):
             try:
                 array[:, j].astype(np.float64)
@@ -140,10 +147,12 @@ def _as_csr(X: Any, owner: str) -> CSR:
         raise ValueError(f"Expected 2D input, got a sparse array of {X.ndim} dimension(s).")
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{X}\n")
+    # A matrix in CSR form returns itself, and its arrays may still be the user's.
     matrix = X.tocsr()
     n_rows, n_cols = matrix.shape
     if n_cols > MAX_FEATURES:
         raise ValueError(f"X has {n_cols} columns; {owner} takes at most {MAX_FEATURES}.")
+    # The parsers of this package have checked their matrices while they read them.
     parsers = sys.modules.get("aggro.engine.checked_matrix")  # not imported: no such matrix
     if parsers is not None and type(X) is parsers.CheckedMatrix:
         rows = parsers.checked_rows(X)
@@ -156,8 +165,10 @@ def _as_csr(X: Any, owner: str) -> CSR:
     if data.dtype not in (np.float32, np.float64):
         data = data.astype(np.float64)
     n_values = min(indices.shape[0], data.shape[0])
+    # Compiled loops do not check bounds: row pointers that do not ascend would read memory of others.
     if indptr.shape != (n_rows + 1,) or indptr[0] != 0 or indptr[-1] > n_values or not pointers_ascend(frozen(indptr)):
         raise ValueError("X is not a valid CSR matrix: its row pointers do not ascend from 0 to the number of values.")
+    # The indices are checked now and read later, so no other thread must be able to write to them.
     if others_may_write(indices):
         indices = indices.copy()
     if indices.dtype == np.int32:
@@ -166,11 +177,14 @@ def _as_csr(X: Any, owner: str) -> CSR:
         if indices.shape[0] and (indices.min() < 0 or indices.max() >= n_cols):
             raise ValueError("X is not a valid CSR matrix: it has column indices outside its width.")
         positions = indices.astype(np.uint32)
+    # One look finds the largest index and whether each row ascends; most matrices need no more.
     top, ascending = index_order(frozen(indptr), frozen(positions))
     if top >= n_cols:
         raise ValueError("X is not a valid CSR matrix: it has column indices outside its width.")
+    # Sorting and summing would write into the user's matrix, so a copy of it is sorted.
     if not ascending:
         matrix = matrix.copy() if matrix is X else matrix
+        # The flags may say that the matrix is sorted already: SciPy believes them, and would do nothing.
         matrix.has_canonical_format = False
         matrix.has_sorted_indices = False
         matrix.sum_duplicates()
@@ -222,12 +236,14 @@ def _as_column(y: Any, n: int, owner: str) -> np.ndarray:
         raise ValueError(f"y should be a 1d array, got an array of shape {column.shape} instead.")
     if column.shape[0] != n:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {column.shape[0]}]")
+    # Labels are checked now and read later: a copy is safe from threads that write to the original.
     return column.copy() if others_may_write(column) else column
 
 
 def as_labels(y: Any, n: int, owner: str) -> np.ndarray:
     """Class labels, one a row."""
     labels = _as_column(unpacked(validated(y)), n, owner)
+    # Only floats and objects can hold NaN. Quick looks come first: most arrays show at once that they hold none.
     if labels.dtype.kind == "f" and not are_plain_floats(labels) and not np.isfinite(labels).all():
         raise ValueError("Input y contains NaN." if np.isnan(labels).any() else "Input y contains infinity.")
     if labels.dtype.kind == "O" and not are_texts(labels) and not {*map(type, labels.tolist())} <= {str, int, bool}:
@@ -258,6 +274,7 @@ def as_targets(y: Any, n: int, owner: str) -> np.ndarray:
         row = int(np.argmin(finite))
         what = "NaN" if np.isnan(targets[row]) else "infinity"
         raise ValueError(f"Input y contains {what}: the first is at row {row}.")
+    # A finite target may still be so large that its square overflows in a loss.
     within = np.abs(targets) <= LARGEST_VALUE
     if not within.all():
         row = int(np.argmin(within))
@@ -280,6 +297,7 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
     try:
         if weights.ndim == 0:
             weights = np.full(n, float(weights))
+        # The weights are checked below and read later: no other thread must write to them in between.
         weights = weights.copy() if others_may_write(weights) else weights
         weights = np.ascontiguousarray(weights, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -298,6 +316,7 @@ def as_weights(sample_weight: Any, n: int) -> np.ndarray:
             f"sample_weight must be at most {HEAVIEST:g}; row {row} has {weights[row]}. Divide all weights by the same "
             "number, and multiply C by it."
         )
+    # A row below the lightest weight could not move the model: the pass skips it like one of weight 0.
     light = weights < LIGHTEST
     return np.where(light, 0.0, weights) if light.any() else weights
 
@@ -314,9 +333,11 @@ def check_names(owner: str, known: list[Any] | None, given: list[str] | None, fe
         known is not None
         and given is not None
         and given != known
+        # With ``n_features`` the first names are enough: the columns that are missing at the end count as zeros.
         and not (fewer_allowed and given == known[: len(given)])
     ):
         message = "The feature names should match those that were passed during fit.\n"
+        # Names are sorted so that the message is the same each time.
         unseen = sorted(set(given) - set(known))
         missing = sorted(set(known) - set(given), key=str)
         for title, which in (("unseen at fit time", unseen), ("seen at fit time, yet now missing", missing)):

@@ -79,14 +79,17 @@ def possible_rules(learner: Any, classes: int, room: int) -> Iterator[tuple[Rule
     """
     from aggro.learners.base.params import Choice, Flag
 
+    # The state has room for the largest number of classes that it was made for, even if fewer were seen.
     models = max(learner._models(classes), learner._models(room))
     yield *rule_and_params(learner, classes), models
     constraints, own = learner._constraints, parameters_of(learner)
+    # Parameters of ``fit`` alone are no part of the rule or its state.
     words = {name: c.words for name, c in constraints.items() if isinstance(c, Choice) and name not in FIT_PARAMETERS}
     switches = {
         name: (False, True) for name, c in constraints.items() if isinstance(c, Flag) and name not in FIT_PARAMETERS
     }
     options = {**words, **switches}
+    # All combinations of words and switches: the state does not say which of them it was made with.
     for chosen in product(*options.values()):
         relative = type(learner)(**{**own, **dict(zip(options, chosen, strict=True))})
         yield *rule_and_params(relative, classes), models
@@ -112,6 +115,7 @@ def task_of(learner: Any) -> str:
     """The task of a learner, or of the one inside it: "classification", "regression" or "outlier"."""
     from aggro.learners.registry import ACTIVE, find
 
+    # A wrapper's task is that of the learner inside, fitted or not; without one it is the default, a classifier.
     if "estimator" in learner.__dict__:
         learner = learner.__dict__.get("estimator_") or learner.__dict__["estimator"]
         return "classification" if learner is None else task_of(learner)

@@ -85,6 +85,7 @@ class Store:
         self.check(id)
         self.rows[id] = Waiting(row, prediction, self.asked)
         self.asked += 1
+        # A row may push out several: rows expire by number and by age, oldest first.
         for old in list(self._gone()):
             del self.rows[old]
             self.expired += 1
@@ -174,17 +175,21 @@ class TakesLaterLabels:
         from aggro.learners.base.inside import task_of
 
         store, task = waiting_in(self) or Store(), task_of(self)
+        # Taken before it is learned, so that two calls for one id cannot both learn the row.
         waiting = store.begin(id)
         try:
             if task != "outlier":
                 self.learn_one(waiting.row, y, weight)
+            # A detector learns usual rows only; the label of an unusual one is counted, and nothing is learned from it.
             elif is_usual(y):
                 self.learn_one(waiting.row, weight=weight)
         except BaseException:
+            # A failed call leaves the row waiting, and the caller may try again.
             store.give_back(id)
             raise
         prediction = waiting.prediction
         known = prediction is not None
+        # Compared with the prediction of that time, by the model that had not seen the label.
         off = abs(float(prediction) - float(y)) if known and task == "regression" else 0.0
         store.done(id, bool(prediction != y) if known else None, off)
         return self
@@ -227,8 +232,10 @@ def give_store(learner: Any, store: Store) -> None:
 def predict_for_later(learner: Any, x: Any, id: Any) -> Any:
     """The prediction of one row, which waits for its label by this id."""
     (waiting_in(learner) or Store()).check(id)
+    # The caller may change the row before its label arrives, so a copy waits.
     row = x if isinstance(x, str) else copy.deepcopy(dict(x)) if hasattr(x, "keys") else kept(x)
     prediction = learner.predict_one(row)
+    # Stored after the prediction: a row that is refused does not wait.
     store_of(learner).put(id, row, prediction)
     return prediction
 

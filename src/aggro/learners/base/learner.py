@@ -237,8 +237,10 @@ class Learner(Settable, OneRow, Columns, Counted):
 
     def _start(self, X: Any, y: Any, sample_weight: Any = None) -> Start:
         """Check the input of ``fit``, and make the model to train: new, or a copy if ``warm_start`` is set."""
+        # Rows are converted first: a new model needs their width before it makes its arrays.
         given = inputs.given(X, type(self).__name__)
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
+            # A warm start trains a copy, so that a fit that fails leaves the model in use as it was.
             model = self._model.copy()
             self._prepare(model)
         else:
@@ -323,8 +325,11 @@ class Learner(Settable, OneRow, Columns, Counted):
     @tells
     def _fit(self, X: Any, y: Any, sample_weight: Any, route: Any = None) -> Self:
         if "_model" in self.__dict__:
+            # Refused before any work: an inner call of the same thread would replace the model that the outer call
+            # uses.
             self._model.check_idle()
         model, rows, targets, weights = self._start(X, y, sample_weight)
+        # Weight 0 skips a row, so that weights of zeros alone would publish an empty model.
         if weights.shape[0] and not weights.any():
             raise ValueError("Every sample_weight is zero: there is nothing to learn from.")
         self._check_enough(targets, weights)
@@ -332,8 +337,11 @@ class Learner(Settable, OneRow, Columns, Counted):
         with watch or nullcontext():
             anew = not model.state.tally.rows[SEEN]
             self._go_over(model, rows, targets, weights, route, watch)
+            # After one pass the calibration of the pass is honest: each row was scored before it was learned. After
+            # several, the model has seen every row that it scores, and rows must be held out instead.
             if anew and model.n_iter > 1:
                 self._calibrate(model, rows, targets, weights)
+        # Published last: a fit that fails or is interrupted leaves the earlier model in use.
         self._model = model
         return self
 
@@ -371,6 +379,7 @@ class Learner(Settable, OneRow, Columns, Counted):
                 break
             best = min(best, loss)
         else:
+            # No break: if there is a tolerance, the loss of the last pass still improved by more than that.
             self._warn_of_unmet_tol(model)
         # Rows that are learned after ``fit`` come for the first time again.
         model.begin_pass(0)
@@ -433,14 +442,17 @@ class Learner(Settable, OneRow, Columns, Counted):
         route: Any = None,
     ) -> Self:
         if "_model" not in self.__dict__:
+            # Two threads may bring the first rows at once: the second one finds the model that the first one made.
             with FIRST_TURN.lock:
                 if "_model" not in self.__dict__:
                     given = inputs.given(X, type(self).__name__, names, in_stream)
                     model = self._new_model(given.width)
                     self._learn_chunk(model, given, y, sample_weight, classes, route)
+                    # Published after its rows are learned: a first call that fails leaves no model.
                     self._model = model
                     return self
         model = self._model
+        # Learned in turn: at most one thread at a time learns many rows.
         model.in_turn(self._learn_more, model, X, y, sample_weight, classes, names, in_stream, route)
         return self
 
@@ -450,6 +462,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         """Learn rows, all or none of them: if the call fails, the model is as before. Needs ``learning``."""
         self._prepare(model)
         moment = model.moment()
+        # The checks of the input may add features and labels, so they are undone with the rest.
         try:
             given = inputs.given(X, type(self).__name__, names, in_stream)
             self._learn_chunk(model, given, y, sample_weight, classes, route)
@@ -490,6 +503,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         self, model: Model, rows: Any, targets: np.ndarray, weights: np.ndarray, labels: Any, route: Any
     ) -> bool:
         """Learn rows into the state in use; return False, and learn nothing, if anyone reads it. Needs the guard."""
+        # A view holds these very arrays: to learn in place would change what it reads. The caller takes a copy instead.
         if model.readers[0]:
             return False
         model.begin()
@@ -517,6 +531,7 @@ class Learner(Settable, OneRow, Columns, Counted):
         # Weights as given are kept for the search for a bad row; those of classes are multiplied in below.
         route = route or EveryRow()
         given, before = s, model.params
+        # Targets and weights are permuted once; rows are read through the order, without a copy of all of them.
         if order.shape[0]:
             y = y[order]
             s = s[order] if s.shape[0] else s
@@ -580,6 +595,8 @@ class Learner(Settable, OneRow, Columns, Counted):
     def _with_room(self, state: Any, params: Any, rule: Rule, width: int, classes: int) -> tuple[Any, Any]:
         """Convert or enlarge a state for this rule and this many classes; return it and the rule's settings."""
         models = self._models(classes)
+        # More classes may need a rule with another type of state; the settings are made again in the form that it
+        # reads.
         if type(state) is not rule.state:
             params = self._params_for(rule)
             state = self._adopt(state, rule, params, width, models)
@@ -590,6 +607,7 @@ class Learner(Settable, OneRow, Columns, Counted):
     def _check_third_class(self) -> None:
         """Refuse a third class if the rule, of a learner of one's own, has no score for it."""
         rule = self._rule_for(3)
+        # A trial state shows how many scores the rule writes, without a change to the model's own.
         scores = rule.columns(rule.init(self._params_for(rule), 1, self._models(3)))
         if scores < 3:
             name = type(self).__name__

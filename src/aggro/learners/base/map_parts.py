@@ -43,14 +43,17 @@ def parts_of_features(
     map_: FeatureMap, which: np.ndarray, values: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The parts (features, scores) of features with these scaled values, and f(0), from the mapped weights."""
+    # Features that the map has not met have no frequencies or landmarks, and no part.
     x = np.where(map_.met[which] == 1, values, 0.0)
     gamma, table = settled_gamma(map_, x), map_.table[which]
     if map_.facts[MAP_KIND] == NYSTROEM:
         return of_landmarks(map_, gamma, which, x, weights)
     columns = table.shape[1]
+    # The table is in quarter turns; cosines and sines below are in radians.
     steps = table * (x * np.sqrt(2.0 * gamma) / QUARTER)[:, None]  # each feature's part in each phase
     phases = steps.sum(axis=0)
     a, b = weights[:columns] * map_.sizes[:, None], weights[columns:] * map_.sizes[:, None]
+    # (a(cos p − 1) + b sin p)/p tends to b as p → 0.
     still = phases == 0.0
     turned = np.where(still, 1.0, phases)[:, None]
     change = np.where(still[:, None], b, (a * (np.cos(turned) - 1.0) + b * np.sin(turned)) / turned)
@@ -69,18 +72,22 @@ def of_landmarks(
     beta = map_.mix[:n, :n] @ weights[:n]  # of the landmarks: f = Σ β_i k(x, l_i)
     rows, norms = map_.table[which][:, :n], map_.sizes[:n]
     products, q = x @ rows, float(x @ x)
+    # Gauss and Legendre's points lie in [−1, 1]; the path α runs over [0, 1].
     places, shares = np.polynomial.legendre.leggauss(BISECTIONS)
     places, shares = (places + 1.0) / 2.0, shares / 2.0
 
     def values(along: float) -> np.ndarray:
+        # ‖αx − l‖² = α²‖x‖² − 2α x·l + ‖l‖², not below 0 when rounded.
         k: np.ndarray = np.exp(-gamma * np.maximum(along * along * q - 2.0 * along * products + norms, 0.0))
         return k
 
     slopes = np.zeros((x.shape[0], weights.shape[1]))
     for along, share in zip(places, shares, strict=True):
         k = values(along)[:, None] * beta
+        # ∂k/∂x_j at αx is 2γ(l_j − αx_j)·k.
         slopes += share * 2.0 * gamma * (rows @ k - along * np.outer(x, k.sum(axis=0)))
     parts = x[:, None] * slopes
+    # The exact change f(x) − f(0): the quadrature error is shared out by the size of the parts, or evenly if all are 0.
     start, end = values(0.0) @ beta, values(1.0) @ beta
     size = np.abs(parts)
     total = size.sum(axis=0)

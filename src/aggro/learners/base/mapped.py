@@ -56,6 +56,7 @@ def sow(map_: FeatureMap, seed: int) -> None:
 
 def mapped(rule: Rule, module: str) -> Rule:
     """Make the rule that learns from mapped rows. The caller's module must bind the new state class to its name."""
+    # The fields keep their annotations, by which states from files are checked.
     hints = get_type_hints(rule.state, vars(sys.modules[rule.state.__module__]), include_extras=True)
     parts: list[tuple[str, Any]] = [*hints.items(), ("scaling", Scaling), ("map", FeatureMap)]
     made: Any = NamedTuple(f"Mapped{rule.state.__name__}", parts)  # type: ignore[misc]
@@ -64,14 +65,17 @@ def mapped(rule: Rule, module: str) -> Rule:
     state.__doc__ = f"The same as {rule.state.__name__}, of mapped rows."
 
     def before(mode: int, to_number: bool, map_: MapParams, width: int) -> tuple[Scaling, FeatureMap]:
+        # Unscaled rows need no warm-up of the moments before the map is settled, and targets stay unscaled, too.
         still = mode == Scale.NONE
         return new_scaling(mode, width, to_number and not still), new_map(map_, width, still)
 
     def init(params: Any, width: int, models: int) -> Any:
+        # The rule learns mapped rows: its width is that of the map's output, whatever the number of features.
         learns = rule.init(params, columns_of(params.map), models)
         return state(*learns, *before(params.scale, bool(params.to_number), params.map, width))
 
     def grow(old: Any, params: Any, width: int, models: int) -> Any:
+        # The map's own parameters decide: new settings must not change a map that has learned.
         known = params_of(old.map)
         learns = rule.grow(without_map(rule, old), params, columns_of(known), models)
         fresh = before(int(old.scaling.facts[SCALE_MODE]), old.scaling.target.shape[0] > 0, known, width)

@@ -96,13 +96,17 @@ class OneRow(TakesLaterLabels):
         n = model.features.n
         x = as_vector(x)
         width = x.shape[0]
+        # A model without features scores every row as zeros, but a row must still be one that could be learned.
         if n == 0 and not learning:  # nothing is known yet: a row of zeros
             return model.features.pair(np.arange(width), x, False, self._least())
+        # With ``n_features`` shorter rows are allowed: what they lack is 0. A model without features takes the row's
+        # width.
         if width != n and not (model.features.reserved and 0 < width < n):
             if n or not learning or not width:
                 owner = type(self).__name__
                 raise ValueError(f"X has {width} features, but {owner} is expecting {n} features as input.")
             model.features.n = width
+        # The room for dense rows is made once per width, and compiled code holds its address.
         if model.dense_pinned is None or model.dense_shape != (width,):
             buffer = np.zeros((1, width))
             pinned = Pinned((frozen(buffer),), "dense row")
@@ -132,11 +136,14 @@ class OneRow(TakesLaterLabels):
         weight : float, default=1.0
             How much the row counts: it scales C.
         """
+        # Only the first row raises; for all others ``try`` costs less than a test.
         try:
             model = self._model
         except AttributeError:
             self._learn_first(x, y, weight)
             return self
+        # The long way: ``telling`` calls the hook after the row, without the locks, so that the hook may use the
+        # learner.
         if self.on_drift is not None:
             model.check_idle()
             with telling(self):
@@ -148,8 +155,11 @@ class OneRow(TakesLaterLabels):
                     raise RuntimeError(NESTED_CALL)
                 model.calling_thread = get_ident()
                 with model.in_call:
+                    # While a pass learns into a copy, a row learned here would be lost when the copy replaces the
+                    # state.
                     if not model.stale and not model.busy:
                         target = self._known_target(model, y)
+                        # ``None`` for a label that is new: the long way makes room for it.
                         if target is not None:
                             learned = model.learn_dict(x, target, weight) if type(x) is dict else -1
                             if learned < 0 and (row := self._known_row(model, x)) is not None:
@@ -160,11 +170,13 @@ class OneRow(TakesLaterLabels):
         return self
 
     def _learn_first(self, x: Any, y: Any, weight: float) -> None:
+        # Two threads may bring the first row at once: the second one finds the model that the first one made.
         with FIRST_TURN.lock:
             model: Model | None = self.__dict__.get("_model")
             if model is None:
                 model = self._new_model()
                 self._learn_one(model, x, y, weight)
+                # Published after the row is learned: a first call that fails leaves no model.
                 self._model = model
                 return
         self._learn_one(model, x, y, weight)
@@ -190,15 +202,19 @@ class OneRow(TakesLaterLabels):
         """Learn one row of a weight above 0. Needs ``learning`` and the guard."""
         self._prepare(model)
         moment = model.moment()
+        # Features and labels may be added before something fails: all of it is undone together.
         try:
             model.begin()
             labels, target, weight = self._encode_one(model.labels, y, weight)
+            # The weight of its class may be 0: the row is skipped like one of weight 0.
             if weight == 0.0:
                 return
             row = self._row(model, x, True)
+            # A bad value is found before the state has room for the row's new features.
             if first_bad(row.value[0], 0, self._least())[0] >= 0:
                 raise inputs.bad_value(row.value[0], 0, model.features.names, self._least())
             self._widen(model)
+            # A new class needs room, and perhaps another rule, before its first row is learned.
             if labels is not model.labels:
                 classes = len(labels.codes)
                 if classes == 3:
@@ -226,10 +242,12 @@ class OneRow(TakesLaterLabels):
         """Score one row into ``model.scores_row``; returns the first score. Needs the guard."""
         if model.stale:
             self._prepare(model)
+        # Dicts are read by compiled code where possible; infinity says that it could not.
         if type(x) is dict and (first := model.score_dict(x)) < INFINITY:
             return first
         row = self._known_row(model, x) or self._row(model, x, False)
         first = self._score_row(model, row)
+        # NaN is the compiled code's way to report a row that it refuses.
         if first != first:
             raise inputs.bad_value(row.value[0], 0, model.features.names, self._least())
         return first
@@ -256,8 +274,11 @@ class OneRow(TakesLaterLabels):
             with model.in_call:  # as ``model.alone`` does
                 self._score_one(model, x)  # prepares, and refuses what is not finite
                 scores = model.scores_row.copy()
+                # Converted once more: compiled code may have scored the dict without a row that Python can read.
                 (row,) = self._row(model, x, False).value
                 if isinstance(row, CSR):
+                    # The buffer has room to spare and is filled again by the next row: what belongs to this row is
+                    # copied.
                     n = int(row.indptr[1])
                     row = row._replace(indices=row.indices[:n].copy(), data=row.data[:n].copy())
                 else:

@@ -154,6 +154,7 @@ def check_params(owner: str, constraints: Mapping[str, Constraint], values: Mapp
         if constraint.accepts(value):
             continue
         hint = ""
+        # Advice draws on the words of every alternative, not only those of the constraint that failed.
         words = [w for c in (constraint, *getattr(constraint, "options", ())) for w in getattr(c, "words", ())]
         words += [*constraint.others, *OWN_STEPS] if isinstance(constraint, StepChoice) else ()
         if isinstance(value, str) and (near := difflib.get_close_matches(value, words, 1)):

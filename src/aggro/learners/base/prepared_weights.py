@@ -53,6 +53,7 @@ class PreparedWeights(Weights):
 
     def _new_model(self, width: int = 0, seed: int | None = None) -> Model:
         model = super()._new_model(width, seed)
+        # With a seed, the map's random numbers follow from it; otherwise all maps draw from the same seed.
         if self.features is not None and self.__dict__["random_state"] is not None:
             sow(model.state.map, model.seed)
         return model
@@ -79,6 +80,7 @@ class PreparedWeights(Weights):
                 f"scale={self.scale!r} is not the setting that this model learned with. Set it back, or call fit to "
                 "start over."
             )
+        # The map's random features are those that the weights belong to: another map would need other weights.
         if self._map() != (params_of(state.map) if hasattr(state, "map") else NO_MAP):
             raise ValueError(
                 f"features={self.features!r} with n_components={self.n_components!r} and gamma={self.gamma!r} is not "
@@ -91,13 +93,16 @@ class PreparedWeights(Weights):
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """The weights in units of the unscaled features, by the moments so far; with a map, of the map's features."""
+        # Mapped features have no units of their own: only targets are converted back.
         if hasattr(view.state, "map"):
             return self._in_units(view, *self._learned(view, real_columns(view.state.map)))
         if not hasattr(view.state, "scaling"):
             return self._learned(view, which)
+        # The intercept takes in the centres of all features, whichever of them are asked for.
         weights, intercepts = self._learned(view, slice(None))
         centre, divided = divisors(view.state.scaling, slice(None))
         weights = weights / divided[:, None]
+        # w·(x − m)/σ + b = (w/σ)·x + b − (w/σ)·m
         weights, intercepts = self._in_units(view, weights, intercepts - centre @ weights)
         return weights[which], intercepts
 
@@ -116,10 +121,12 @@ class PreparedWeights(Weights):
         """
         if not hasattr(view.state, "scaling"):
             return super()._contributions(view, indices, values)
+        # Centring gives a value to features that the row lacks; their parts go into the intercept below.
         every, scaled_values = scaled_row(view.state, indices, values)
         if hasattr(view.state, "map"):
             weights, intercepts = self._learned(view, slice(None))
             parts, start = parts_of_features(view.state.map, every, scaled_values, weights)
+            # f(0) is the score of a row of zeros, from which the parts of the map's features are counted.
             intercepts = intercepts + start
         else:
             weights, intercepts = self._learned(view, every)

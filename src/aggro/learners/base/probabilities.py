@@ -21,7 +21,9 @@ def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str
     shares = np.ones((scores.shape[0], live))
     if live > 1:
         heights = heights_of(tally, live, calibration)
+        # Leads are in units of their mean size where candidates compete: the curve was fitted in these units.
         probabilities(np.ascontiguousarray(scores / spread_of(tally)), tally.curve, heights, shares)
+        # With class costs the decision of least cost need not be the most probable class.
         if not weighed:
             agree(shares, scores)
     return shares
@@ -29,6 +31,7 @@ def by_number(tally: Tally, labels: Labels, scores: np.ndarray, calibration: str
 
 def heights_of(tally: Tally, live: int, calibration: str) -> np.ndarray:
     """The heights of each class's bins (classes, bins), NaN for those without pairs; nothing for sigmoids."""
+    # Before there is a curve there are too few pairs for isotonic heights, too.
     if calibration != "isotonic" or not tally.curve.any():
         return SIGMOIDS
     heights = np.empty((live, BINS))
@@ -41,6 +44,7 @@ def agree(shares: np.ndarray, scores: np.ndarray) -> None:
     every = np.arange(scores.shape[0])
     best = (scores[:, 0] > 0.0).astype(np.intp) if scores.shape[1] == 1 else scores[:, : shares.shape[1]].argmax(axis=1)
     most = shares.max(axis=1)
+    # Curves are fitted for each class on its own, so the order of probabilities may differ from that of scores.
     lower = shares[every, best] < most
     shares[every[lower], best[lower]] = most[lower] * (1.0 + 1e-8)
     shares[lower] /= shares[lower].sum(axis=1, keepdims=True)

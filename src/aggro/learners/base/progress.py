@@ -51,6 +51,7 @@ class Watch:
         while start < stop:
             end, before = min(start + self._size, stop), monotonic()
             yield start, end
+            # The size of a piece follows its time; it shrinks at most to a quarter and grows at most eightfold at once.
             took = max(monotonic() - before, 1e-9)
             share = min(max(FRAME / took, 0.25), 8.0)
             self._size = max(1, int(self._size * share))
@@ -60,6 +61,7 @@ class Watch:
         """The rows of this pass before ``row`` are learned."""
         now = monotonic()
         self._learned, self._tally = self._number * self.rows + row, tally
+        # The rate counts from the first piece on: compilation, which may come before it, is no part of it.
         if not self._clock:
             self._clock, self._counted = now, self._learned
         if now >= self._next:
@@ -77,6 +79,7 @@ class Watch:
         which = f"pass {self._number + 1} of {self.passes}, " if self.passes > 1 else ""
         text = f"{which}{row:,} of {self.rows:,} rows, mean loss {self._mean_loss():.4g}{rate}"
         if self._bar is None:
+            # Without a terminal or rich, lines are printed, with longer and longer silences in between.
             drawn = is_terminal(sys.stderr) and find_spec("rich") is not None
             self._bar = Bar(self.name) if drawn else Lines(self.name)
         self._bar.show(self._learned / max(self.rows * self.passes, 1), text)
@@ -87,6 +90,7 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """The last word, if there was any: how long it took, or that it was broken off."""
+        # A call that was quick enough said nothing, and says nothing at its end.
         if self._bar is None:
             return
         took = f"{monotonic() - self.begun:.1f} s"

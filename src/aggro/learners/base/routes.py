@@ -51,6 +51,8 @@ class EveryRow:
         ``before`` are the labels known so far and ``after`` those with the labels of ``y`` among them, ``targets`` are
         their numbers, and ``firsts`` is where each number first appears, -1 for those known before.
         """
+        # A new class may need another rule, so the rows are cut where its first row comes. Codes of classes that were
+        # known have a first row of −1.
         stages = [(0, learner._rule_for(max(1, len(before.codes))))]
         for code, row in enumerate(firsts):
             rule = learner._rule_for(code + 1)
@@ -58,6 +60,7 @@ class EveryRow:
                 stages.append((int(row), rule))
         ends = [start for start, _ in stages[1:]] + [y.shape[0]]
         for (start, rule), stop in zip(stages, ends, strict=True):
+            # All stretches have the labels of the whole call, since they are published together.
             yield Stretch(self.learn_rows, rule, targets, start, stop, after)
 
     def stops_at(self, row: int) -> bool:
@@ -88,9 +91,11 @@ def in_blocks(
     """
     for first, last in blocks(X, start, stop):
         block = slice(first, last)
+        # Rows are copied in the order of learning, so that the compiled loop reads memory in sequence.
         rows = taken(X, order, first, last) if double else frozen(X[order[block]])
         weights = frozen(s[block]) if s.shape[0] else s
         n = last - first
+        # The block is in order now, so the loop gets none.
         bad = learn_rows(state, params, rows, frozen(y[block]), weights, NO_ORDER, 0, n, *flags)
         if bad >= 0:
             return int(first + bad)

@@ -158,10 +158,13 @@ class Classifier(Learner):
                 raise RuntimeError(NESTED_CALL)
             model.calling_thread = get_ident()
             with model.in_call:
+                # Infinity says that compiled code does not read this row: the long way scores it.
                 f = model.score_dict(x) if type(x) is dict and not model.stale else INFINITY
                 if not f < INFINITY:
                     f = self._score_one(model, x)
                 pair = model.labels.pair
+                # The common case: two classes, one score, and no tie. All else is decided as ``predict`` does, in
+                # ``_label_one``.
                 if f != 0.0 and pair is not None and model.class_weight is None and model.scores_row.shape[1] == 1:
                     return pair[f > 0.0]
                 return self._label_one(model)
@@ -171,6 +174,7 @@ class Classifier(Learner):
         if model.labels.pair is None:
             return None
         scores, by_code = model.scores_row, model.labels.by_code
+        # Several classes without costs or ties: a list of Python floats is searched sooner than an array.
         if model.class_weight is None and scores.shape[1] > 1 and len(by_code) > 2:
             values = scores.tolist()[0][: len(by_code)]
             highest = max(values)
@@ -201,17 +205,22 @@ class Classifier(Learner):
             state, labels = asked.view.state, asked.view.labels
             self._check_any(labels)
             features, parts, intercepts = self._explain(asked)
+            # Parts of scores are linear in the scores, so they turn and pair up by class as scores do; class costs
+            # shift a score as a whole, and are part of the intercept alone.
             parts = self._by_class(labels, parts)
             intercepts = self._decision(state, labels, intercepts[None, :])[0]
+            # Named while the state cannot change, so that the prediction belongs to the parts.
             predicted = self._name(labels, self._decision(state, labels, asked.scores)).tolist()[0]
         names = labels.names
         if label is not None and label not in names:
             raise ValueError(f"{label!r} is not one of the classes {names.tolist()}.")
+        # One column a class: the explanation is of a single score.
         if parts.ndim == 2:
             if label is None:
                 label = predicted
             column = names.tolist().index(label)
             parts, intercepts = parts[:, column], intercepts[column]
+        # The score of two classes is that of the last in sorted order, and its parts need no change.
         elif label is None or label == names[-1]:
             label = names.tolist()[-1]
         else:  # what speaks for one of two speaks against the other
@@ -231,8 +240,10 @@ class Classifier(Learner):
         return inputs.as_labels(y, n, type(self).__name__)
 
     def _check_enough(self, targets: np.ndarray, weights: np.ndarray) -> None:
+        # Rows of weight 0 are skipped, so that their labels are never seen.
         live = targets[weights > 0.0] if weights.shape[0] else targets
         if live.shape[0] == 0 or all_same(live):
+            # A warm start may go on with rows of one class if the model has seen two.
             seen = len(self._model.labels.codes) if self.__dict__["warm_start"] and "_model" in self.__dict__ else 0
             if seen < 2:
                 raise ValueError(
@@ -254,11 +265,13 @@ class Classifier(Learner):
         class_weight = self.__dict__["class_weight"]
         if not isinstance(class_weight, Mapping):
             return
+        # With a warm start the classes seen earlier are as good as those of these rows.
         known = dict.fromkeys(targets.tolist())
         if self.__dict__["warm_start"] and "_model" in self.__dict__:
             known |= dict.fromkeys(self._model.labels.codes)
         strange = [label for label in class_weight if label not in known]
         unweighted = [label for label in known if label not in class_weight]
+        # Weights for classes that come later are allowed, unless a class without a weight suggests a misspelt key.
         if strange and unweighted:
             raise ValueError(
                 f"class_weight names {strange[:5]!r}, not among the labels of y, while {unweighted[:5]!r} of y have no "
@@ -284,8 +297,10 @@ class Classifier(Learner):
         after, codes, firsts = labels.encode(y, s)
         class_weight = self.__dict__["class_weight"]
         if isinstance(class_weight, Mapping):
+            # The first labels of all show whether the keys can match.
             if after.codes and not labels.codes:
                 self._warn_of_keys(next(iter(after.codes)))
+            # Weights are looked up once per class, and spread over the rows by class number.
             by_code = np.array([self._class_weight(class_weight, label) for label in after.codes] or [1.0])
             by_row = by_code[codes.astype(np.int64)]
             s = by_row if not s.shape[0] else s * by_row
@@ -328,6 +343,7 @@ class Classifier(Learner):
     def _probabilities(self, state: Any, labels: Labels, scores: np.ndarray) -> np.ndarray:
         """Probabilities of the classes in their sorted order."""
         self._check_any(labels)
+        # Classes that are only reserved keep the probability 0.
         shares = np.zeros((scores.shape[0], labels.names.shape[0]))
         seen = labels.order >= 0
         weighed = self.__dict__["class_weight"] is not None
@@ -344,17 +360,23 @@ class Classifier(Learner):
         order = labels.order
         if order.shape[0] == 0:  # no class was seen yet, and all scores are 0
             return scores[:, 0]
+        # One score f is that of the second class that appeared, against the first.
         if scores.shape[1] == 1:
             f = scores[:, 0]
             if order.shape[0] <= 2:
+                # The number of the last name; if that is only reserved, the number that the first name leaves to it. f
+                # is the score of number 1.
                 code = order[-1] if order[-1] >= 0 else 1 - order[0]
                 return -f if code == 0 else f
+            # More names than two, all but two of them reserved: f stands for a column each way.
             by_code = np.stack([-f, f], axis=1)
         else:
             by_code = scores
             if order.shape[0] <= 2:
+                # Users see one score for up to two names, the difference of the two columns; a reserved class scores 0.
                 score = by_code[:, order[-1]] if order[-1] >= 0 else np.zeros(scores.shape[0])
                 return score - by_code[:, order[0]] if order.shape[0] == 2 and order[0] >= 0 else score
+        # Reserved classes score 0 in the table, and ``_name`` never chooses them.
         table = np.zeros((scores.shape[0], order.shape[0]))
         seen = order >= 0
         table[:, seen] = by_code[:, order[seen]]
@@ -364,9 +386,11 @@ class Classifier(Learner):
         self._check_any(labels)
         names = labels.names
         order = labels.order
+        # With one class seen there is nothing to decide: reserved classes are never predicted.
         if (order >= 0).sum() == 1:
             return np.full(decision.shape[0], names[order >= 0][0])
         if decision.ndim == 1:
+            # A tie goes to the second of the sorted classes, as in scikit-learn.
             winners = (decision >= 0.0).astype(np.int64)
         else:
             winners = np.where(order >= 0, decision, -np.inf).argmax(axis=1)

@@ -49,6 +49,7 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
 
     def _check_change(self, state: Any) -> None:
         self._check_preparation(state)
+        # The sum over iterates cannot be made up later.
         if self.average and not state.U.shape[0]:
             raise ValueError(
                 "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
@@ -57,6 +58,7 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """Weights of these features (features, scores) and intercepts, as they are in the state."""
         state = view.state
+        # ROMMA's vectors become as long as their problems are hard: scores of several classes are compared as w·x/‖w‖.
         rows, facts = int(state.tally.rows[SEEN]), state.facts
         compared = view.params.kind == ROMMA and state.tally.rows[LIVE] > 2
         length = (
@@ -66,5 +68,6 @@ class FirstOrder(PreparedWeights, ClassWeights, Classifier):
         )
         if not view.params.average or not rows:
             return state.W[which] * (facts[WEIGHT_SCALE] / length), state.b[0] * facts[WEIGHT_SCALE] / length
+        # A_T v + S, with A_T completed by the rows since v last moved.
         share, per = facts[SUM] + facts[WEIGHT_SCALE] * (rows - facts[ROWS_SINCE]), 1.0 / (rows * length)
         return (state.W[which] * share + state.U[which]) * per, (state.b[0] * share + state.b[1]) * per

@@ -72,19 +72,25 @@ def is_corrected(params, facts, k, margin, norm):
 @exact
 def correction(params, facts, k, margin, norm, s):
     """(factor, along) for a row that is learned."""
+    # A weight scales the move; C and margins play no part.
     if params.kind == PERCEPTRON:
         return 1.0, s
     n, m, g = squared_length(facts, k), margin / norm, 1.0 / norm
+    # ‖w + ηyx̂‖² = n + 2ηm + η² with ‖x̂‖ = 1: the correction is projected back onto the unit ball.
     if params.kind == ALMA:
         eta = min(params.C * s / np.sqrt(facts[NEXT_CHECK, k]), LARGEST_ETA)
         after = n + 2.0 * eta * m + eta * eta
         factor = 1.0 / np.sqrt(after) if after > 1.0 else 1.0
         return factor, factor * eta * g
+    # n − m² is ‖w‖² less its part along x; up to rounding it is 0 where x is parallel to w.
     apart = n - m * m
+    # c ≤ 0, or no vector meets both constraints: the new one alone binds, w′ = yx/‖x‖².
     if not apart > PARALLEL * n or n - m * g <= 0.0:
         return 0.0, g * g
+    # ``along`` is of x and not of x̂, so d is divided by ‖x‖ once more.
     factor, along = (n - m * g) / apart, n * (g - m) / apart * g
     after = n + (g - m) * (g - m) * n / apart
+    # On rows that cannot be separated ‖w‖ grows without end: shortened, w keeps its direction and stays within floats.
     if after > LONGEST_WEIGHTS:
         shorter = SHORTER / np.sqrt(after)
         return factor * shorter, along * shorter

@@ -169,6 +169,7 @@ class OSELMClassifier(Classifier):
         return SETTLED_ROWS
 
     def _check_change(self, state: Hidden) -> None:
+        # The random layer has learned rows of one kind, and so many units.
         if int(state.marks[HIDDEN_UNITS]) != self.n_hidden or bool(state.moments.shape[1]) != bool(self.scale):
             raise ValueError(
                 f"n_hidden={self.n_hidden!r} with scale={self.scale!r} is not the setting that this model learned "
@@ -204,11 +205,13 @@ class OSELMClassifier(Classifier):
         model = self._attribute()
         self._prepare(model)
         with model.reading() as view:
+            # The last row of B is the spare one for classes to come; the last columns pad the units to whole eights.
             shown = self._by_class(view.labels, view.state.B[:-1, : int(view.state.marks[HIDDEN_UNITS])].T)
         return shown[None, :] if shown.ndim == 1 else shown.T
 
     def _formula(self, view: View) -> Formula:
         state, params, n, units = view.state, view.params, view.n_features, int(view.state.marks[HIDDEN_UNITS])
+        # Features that were not met have no random weights, and drop out.
         met = state.order[:n] != 0
         A, B = state.A[:, :units], state.B[:-1, :units]
         weights = A[1 : 1 + n][met]
@@ -221,22 +224,29 @@ class OSELMClassifier(Classifier):
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Each unit's rise above what it is for a row at the means, shared out by what the features put into it."""
+        # A row at the means is 0 after standardising: from there each feature raises or lowers a unit's input.
         state, params = view.state, view.params
         raw = np.zeros(state.order.shape[0])
         raw[indices] = values
         z, _ = standardised(state.moments, int(state.marks[MEASURED_ROWS]), raw)
+        # Features that were not met are left out, as in ``project``.
         z[state.order == 0] = 0.0
         A, B = state.A[:, : int(state.marks[HIDDEN_UNITS])], state.B[:-1, : int(state.marks[HIDDEN_UNITS])]
+        # The input of a sigmoid is linear in the row; that of a Gaussian is a sum over features, too: −γ/M Σ(z_j² −
+        # 2a_j z_j + a_j²).
         if params.kind == SIGMOID_UNITS:
             inputs, start = z[:, None] * A[1:] / np.sqrt(max(int(np.count_nonzero(z)), 1)), A[0]
         else:
             per = params.gamma / max(int(state.marks[INPUTS_MET]), 1)
             inputs, start = -per * (z[:, None] - 2.0 * A[1:]) * z[:, None], -per * A[0]
         risen = inputs.sum(axis=0)
+        # A unit's rise is shared out by the features' parts in its input.
         from_, to = activated(params.kind, start), activated(params.kind, start + risen)
+        # An input that has not risen gives no part, and must not divide.
         safe = np.where(risen == 0.0, 1.0, risen)
         parts = (inputs * np.where(risen == 0.0, 0.0, (to - from_) / safe)) @ B.T
         shown = parts[indices]
+        # What the features that the row lacks contribute stands in the intercept.
         return shown, from_ @ B.T + parts.sum(axis=0) - shown.sum(axis=0)
 
 

@@ -95,6 +95,7 @@ def classes_of(models: int) -> int:
 
 def init(params: HiddenParams, width: int, models: int) -> Hidden:
     H, classes = eights(params.units), classes_of(models)
+    # P = (λI)⁻¹ before the first row.
     P = zeros((H, H))
     np.fill_diagonal(P, 1.0 / params.ridge)
     marks = np.array([params.units, 0, 0], np.int64)
@@ -104,8 +105,10 @@ def init(params: HiddenParams, width: int, models: int) -> Hidden:
 
 
 def grow(state: Hidden, params: HiddenParams, width: int, models: int) -> Hidden:
+    # The state says how many units and moments it has: settings may have changed since.
     settings = params._replace(units=int(state.marks[HIDDEN_UNITS]), scale=int(state.moments.shape[1] > 0))
     fresh = grown_into(state, init(settings, width, models))
+    # A class that appears later begins as the spare one, which was taught −1 at every row.
     fresh.B[state.B.shape[0] :] = state.B[-1]
     return fresh
 
@@ -142,6 +145,7 @@ def project(state, params, work):
     """h of the row whose z is ready; features that were not met are left out."""
     A, z, h = state.A, work.z, work.h
     H, kind = u8(A.shape[1]), params.kind
+    # A value of 0 adds nothing, and a feature that was not met has no random weights.
     entries, squares = 0.0, 0.0
     for i in range(u8(0), H, u8(LANES)):
         store(h, i, spread(0.0))
@@ -152,14 +156,18 @@ def project(state, params, work):
             squares += x * x
             for i in range(u8(0), H, u8(LANES)):
                 store(h, i, madd(spread(x), load(A, (j + u8(1)) * H + i), load(h, i)))
+    # Divided by √m, so that the input of a sigmoid does not grow with the entries of the row.
     share = 1.0 / np.sqrt(max(entries, 1.0))
+    # Divided by M, so that distances do not grow with the features.
     per = params.gamma / max(np.float64(state.marks[INPUTS_MET]), 1.0)
     for i in range(u8(state.marks[HIDDEN_UNITS])):
         if kind == SIGMOID_UNITS:
             v = h[i] * share + A[0, i]
             h[i] = 1.0 / (1.0 + np.exp(-max(v, LOWEST)))
         else:
+            # ‖x − a‖² = ‖x‖² − 2a·x + ‖a‖², not below 0 when rounded; A[0] holds ‖a‖².
             h[i] = np.exp(max(-per * max(squares - 2.0 * h[i] + A[0, i], 0.0), LOWEST))
+    # Units that pad the layer to whole eights stay 0, and so never learn.
     for i in range(u8(state.marks[HIDDEN_UNITS]), H):
         h[i] = 0.0
 
@@ -204,6 +212,7 @@ def score(state, params, X, i, out):
 def loss_of(state, params, y, out):
     """The mean of the squared errors of the classes."""
     c, live = np.int64(y), state.tally.rows[LIVE]
+    # Both of the first two classes are taught from the start.
     loss, known = 0.0, max(live, 2)
     for k in range(known):
         error = (1.0 if k == c else -1.0) - out[u8(k)]
@@ -224,20 +233,24 @@ def number(seed, i, b):
 def meet(state, params, raw):
     """Give random numbers to the features that this row is the first to show; whether there are any."""
     A, units, before = state.A, u8(state.marks[HIDDEN_UNITS]), state.marks[INPUTS_MET]
+    # Offsets of sigmoids are drawn with the first row, since they belong to no feature.
     if state.tally.rows[SEEN] == 0 and params.kind == SIGMOID_UNITS:
         for i in range(units):
             A[0, i] = params.gamma * number(params.seed, i, u8(0))
+    # A number follows from the place of the feature in the order of appearance, so columns of zeros change nothing.
     for j in range(u8(raw.shape[0])):
         if raw[j] != 0.0 and state.order[j] == 0:
             state.marks[INPUTS_MET] += 1
             state.order[j] = state.marks[INPUTS_MET]
             for i in range(units):
                 a = number(params.seed, i, u8(state.order[j]))
+                # A[0] of a Gaussian is ‖a‖², which grows with the features.
                 if params.kind == RBF_UNITS:
                     A[0, i] += a * a
                 else:
                     a *= params.gamma
                 A[j + u8(1), i] = a
+    # The first row needs a projection of its own even if it shows no feature: the offsets are new.
     return state.marks[INPUTS_MET] > before or state.tally.rows[SEEN] == 0
 
 
@@ -245,18 +258,22 @@ def meet(state, params, raw):
 def least_squares(P, B, h, k, c, s):
     """The step of recursive least squares for a row of class c and weight s."""
     H = u8(P.shape[0])
+    # k = Ph, over the units that are not 0.
     for i in range(u8(0), H, u8(LANES)):
         store(k, i, spread(0.0))
     for j in range(H):
         if h[j] != 0.0:
             for i in range(u8(0), H, u8(LANES)):
                 store(k, i, madd(spread(h[j]), load(P, j * H + i), load(k, i)))
+    # h·k = h·Ph is not below 0 but for rounding.
     along = max(product_of(h, k), 0.0)
     g = s / (1.0 + s * along)
+    # The last row of B, the spare one, is no row's class and always gets −1.
     for b in range(u8(B.shape[0])):
         e = g * ((1.0 if b == c else -1.0) - product(B, b, h))
         for i in range(H):
             B[b, i] = min(max(B[b, i] + e * k[i], -FAR_VALUE), FAR_VALUE)
+    # P − (√g k)(√g k)ᵀ: both factors are the same numbers, so P stays symmetric to the bit.
     root = np.sqrt(g)
     for i in range(H):
         k[i] *= root
@@ -278,6 +295,8 @@ def learn_scored(state, params, out, y, s):
     """Learn the row whose scores are there."""
     work = work_of(state, out)
     again = meet(state, params, work.raw)
+    # A row is scored by the moments before it, then counted; where those cannot carry it, it is learned along new
+    # numbers.
     if params.scale:
         again |= count_row(state.moments, np.float64(state.marks[MEASURED_ROWS]), work.raw)
         state.marks[MEASURED_ROWS] += 1
@@ -285,6 +304,7 @@ def learn_scored(state, params, out, y, s):
             standardise(state.moments, np.float64(state.marks[MEASURED_ROWS]), work.raw, work.z, work.inverse)
     if again:
         project(state, params, work)
+    # Sliced to their lengths: behind them the workspace goes on.
     H = state.P.shape[0]
     least_squares(state.P, state.B, work.h[:H], work.k[:H], u8(np.int64(y)), s)
     return True

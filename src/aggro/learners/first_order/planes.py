@@ -108,6 +108,7 @@ def columns_for(models: int) -> int:
 def init(params: PlaneParams, width: int, models: int) -> Plane:
     columns = columns_for(models)
     facts = np.zeros((6, columns))
+    # No vector has been scaled yet, and the next correction of each is its first.
     facts[WEIGHT_SCALE] = facts[NEXT_CHECK] = 1.0
     kept = width if params.average else 0
     tally = new_tally(max(columns, 2))
@@ -116,8 +117,10 @@ def init(params: PlaneParams, width: int, models: int) -> Plane:
 
 def grow(state: Plane, params: PlaneParams, width: int, models: int) -> Plane:
     fresh = init(params._replace(average=int(state.U.shape[0] > 0)), width, models)
+    # Room that is already by class only grows.
     if state.W.shape[1] > 1 or fresh.W.shape[1] == 1:
         return grown_into(state, fresh)
+    # A third class: the shared vector of the first two becomes −w and w.
     for old, new in zip(state[1:4], fresh[1:4], strict=True):
         new[: old.shape[0], 0], new[: old.shape[0], 1] = 0.0 - old[:, 0], old[:, 0]  # no -0.0
     fresh.facts[:, :2] = state.facts
@@ -139,6 +142,7 @@ def products(X, i, W, b, which, out, start):
     """out_k = W_k·x + b_k for every column k, from ``start`` on; and ‖x‖²."""
     columns = u8(W.shape[1])
     q = 0.0
+    # One column: the sums stay in registers.
     if columns == u8(1):
         f = 0.0
         for p in range(*stored(X, i)):
@@ -147,6 +151,7 @@ def products(X, i, W, b, which, out, start):
             q += x * x
         out[start] = f + b[which, 0]
         return q
+    # Several columns share each reading of an entry, and each sum is in the order of the row.
     for k in range(columns):
         out[start + k] = 0.0
     for p in range(*stored(X, i)):
@@ -192,6 +197,7 @@ def score_planes(state, params, X, i, out, mean):
     if mean:
         products(X, i, state.U, state.b, 1, out, sums)
     rows = np.float64(state.tally.rows[SEEN])
+    # A score beyond the limit shows damaged weights; NaN reports it like a bad value.
     ordinary = is_allowed(X, i, q)
     for k in range(columns):
         if mean:
@@ -201,6 +207,7 @@ def score_planes(state, params, X, i, out, mean):
         ordinary &= abs(out[k]) < HUGE
     if not ordinary:
         return np.nan
+    # The loss and the step need w·x itself; the scores in front are those that classes can be compared by.
     out[columns] = np.sqrt(q)
     for k in range(columns):
         out[sums + k] = out[k]
@@ -213,6 +220,7 @@ def loss_of_plane(state, params, k, sign, out):
     """What the score of column k costs."""
     columns = u8(state.W.shape[1])
     margin = sign * out[columns + u8(1) + k]
+    # ALMA's margins are of x/‖x‖.
     if params.kind == ALMA:
         norm = out[columns]
         margin = margin / norm if norm > 0.0 else 0.0
@@ -222,6 +230,7 @@ def loss_of_plane(state, params, k, sign, out):
 @exact_part
 def loss_of(state, params, y, out):
     c, live, columns = np.int64(y), state.tally.rows[LIVE], state.W.shape[1]
+    # The third class decides, not the room: with two, one score and one loss.
     if columns == 1 or live <= 2:  # one vector, or two that mirror each other
         k, sign = u8(columns > 1), 2.0 * y - 1.0
         return loss_of_plane(state, params, k, sign, out), sign * out[k] <= 0.0
@@ -237,6 +246,7 @@ def loss_of(state, params, y, out):
 @exact_part
 def take_over(state, k, a):
     """v_k becomes a·v_k, and S_k takes over the iterates so far."""
+    # S takes over A·v before v changes, and A restarts at 0: sums of terms that cancel stay short.
     if state.U.shape[0]:
         share = state.facts[SUM, k]
         for j in range(u8(state.W.shape[0])):
@@ -247,6 +257,7 @@ def take_over(state, k, a):
         state.W[j, k] = state.W[j, k] * a + 0.0  # no -0.0 where a is 0
     state.b[0, k] = state.b[0, k] * a + 0.0
     state.facts[WEIGHT_SCALE, k] = 1.0
+    # ‖v‖² has changed with v, and is summed up without the errors of many moves.
     measure(state, k)
 
 
@@ -264,33 +275,42 @@ def demand(state, params, y, s, norm, out):
     """Scale what is to be scaled, and find how far each v and S moves along the row; whether one does."""
     columns, facts = u8(state.W.shape[1]), state.facts
     moves, shares = columns + u8(1), u8(2) * columns + u8(1)
+    # With room for more classes than two, the first two are both learned, and mirror each other.
     problems = u8(1) if columns == u8(1) else u8(max(state.tally.rows[LIVE], 2))
     rows = np.float64(state.tally.rows[SEEN])
     moved = False
+    # Each class is one problem against the rest; columns that are not live get an endless margin.
     for k in range(columns):
         own = y == 1.0 if columns == u8(1) else k == u8(np.int64(y))
         sign = 1.0 if own else -1.0
         margin = sign * out[moves + k] if k < problems else np.inf
         out[moves + k] = out[shares + k] = 0.0
+        # Scores beyond the limit teach nothing.
         if not abs(margin) < HUGE or not is_corrected(params, facts, k, margin, norm):
             continue
         factor, along = correction(params, facts, k, margin, norm, s)
+        # A step too long would leave weights without finite scores, so it is not made.
         if not along * norm < LONGEST_ROW_NORM:
             continue
+        # A_{t−1} is needed for this move: the iterates since the last one all had the present scale.
         if state.U.shape[0]:
             facts[SUM, k] += facts[WEIGHT_SCALE, k] * (rows - facts[ROWS_SINCE, k])
             facts[ROWS_SINCE, k] = rows
+        # The score of v itself, from which ‖v‖² follows below.
         f, a = margin / facts[WEIGHT_SCALE, k], facts[WEIGHT_SCALE, k] * factor
         facts[WEIGHT_SCALE, k] = a
+        # A scale too small or too large would lose digits or leave the floats: v takes it over.
         if not LEAST_SCALE <= a <= MOST_SCALE:
             take_over(state, k, a)
             f *= a
         step = along / facts[WEIGHT_SCALE, k]
+        # ‖v + τyx‖² = ‖v‖² + 2τy v·x + τ²‖x‖².
         if params.kind != PERCEPTRON:
             facts[WEIGHT_NORM, k] += step * (2.0 * f + step * norm * norm)
             facts[LARGEST_ENTRY, k] = max(facts[LARGEST_ENTRY, k], facts[WEIGHT_NORM, k])
         facts[NEXT_CHECK, k] += 1.0
         out[moves + k] = sign * step
+        # S = −ΣA_{t−1}Δ_t
         out[shares + k] = -facts[SUM, k] * out[moves + k]
         moved = True
     return moved
@@ -323,6 +343,7 @@ def update(state, params, X, i, y, s, out, q):
     columns = u8(state.W.shape[1])
     if not demand(state, params, y, s, out[columns], out):
         return False
+    # All moves are found before anything moves along the row.
     move(X, i, params.bias, out, columns + u8(1), state.W, state.b, 0)
     if state.U.shape[0]:
         move(X, i, params.bias, out, u8(2) * columns + u8(1), state.U, state.b, 1)

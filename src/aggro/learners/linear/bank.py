@@ -148,6 +148,8 @@ def init_grid(params: BankParams, width: int, models: int) -> Grid:
 
 
 def _parts(params: BankParams, width: int, classes: int, columns: int) -> tuple[Any, ...]:
+    # Each average keeps a lag, the difference that separates a mean from the last iterate; an average that is off has
+    # arrays of size 0.
     lags = lags_kept(params.average)
     return (
         new_tally(classes),
@@ -219,6 +221,7 @@ def chosen(state, params):
     """The selected candidate: its kind of iterate (0 the last, k the mean of lag k − 1) and its member."""
     choice = u8(state.choice[0])
     if params.average < CHOSEN_MEAN:
+        # A candidate's number is kind·span + member.
         return u8(1) if params.average else u8(0), choice
     kind = u8(0)
     while choice >= u8(params.span):  # a few times at most: sooner done than a division
@@ -234,20 +237,25 @@ def score(state, params, X, i, out):
     q = norm(X, i) + params.bias
     scale = spread(state.scale[WEIGHTS_SCALE])
     ordinary = True
+    # Before the first row there are no iterates, and so no mean.
     if params.average and state.tally.rows[SEEN] > 0:
         step = lags_of(state) * columns
         share, stretch = mean_terms(state, params)
+        # One reading of the row serves the weights and the first lag.
         for block in range(u8(0), columns, u8(LANES)):
             f, u = dots_of_two(X, i, state.W, state.U, block, step, block)
             f = (f + load(state.b, block)) * scale
+            # (f − αu)β is the score of the mean.
             mean = madd(u + load(state.b, columns + block), spread(-share), f) * spread(stretch)
             ordinary &= all_below(size(f), spread(HUGE))
             ordinary &= all_below(size(mean), spread(HUGE))
             store(scores, block, f)
             store(scores, columns + block, mean)
+        # Sliding means, if there are any, read the row again; most models have none.
         for lag in range(u8(1), lags_of(state)):
             ordinary &= look_at_mean(state, params, X, i, lag, scores)
     else:
+        # Without an average, one reading of the row serves two blocks of eight columns.
         pairs = columns - columns % u8(2 * LANES)
         for block in range(u8(0), pairs, u8(2 * LANES)):
             f, g = dots_of_two(X, i, state.W, state.W, block, columns, block + u8(LANES))
@@ -260,11 +268,13 @@ def score(state, params, X, i, out):
             f = (dots(X, i, state.W, pairs) + load(state.b, pairs)) * scale
             ordinary &= all_below(size(f), spread(HUGE))
             store(scores, pairs, f)
+    # A score beyond the limit shows damaged weights, and a row with a bad value is refused: NaN reports both.
     if not (ordinary and is_allowed(X, i, q)):
         return np.nan
     if params.average and state.tally.rows[SEEN] == 0:  # there were no iterates yet: their means are the start
         for at in range(columns, columns * (u8(1) + lags_of(state))):
             scores[at] = scores[at - columns]
+    # In front are the scores of the candidate that predicts, by which the pass judges the row.
     if params.average or params.span > 1:
         kind, g = chosen(state, params)
         for k in range(problems(state, params)):
@@ -290,14 +300,17 @@ def look_at_mean(state, params, X, i, lag, scores):
 @part
 def score_averaged(state, params, X, i, out):
     """Score a row with the model that predicts: of several members, only with the one selected."""
+    # One member: ``score`` has computed all that predicts.
     if params.span == 1:
         return score(state, params, X, i, out)
     q = norm(X, i) + params.bias
     ordinary = is_allowed(X, i, q)
+    # Of several members only one predicts: one column of each problem is read, and no others.
     kind, g = chosen(state, params)
     for k in range(problems(state, params)):
         c = k * u8(params.span) + g
         f = (column_dot(X, i, state.W, c) + state.b[0, c]) * state.scale[WEIGHTS_SCALE]
+        # Before the first row a mean has no terms; the last iterate is the mean, too.
         if kind > u8(0) and state.tally.rows[SEEN] > 0:
             if lags_of(state) == u8(1):
                 u = column_dot(X, i, state.U, c)
@@ -340,6 +353,7 @@ def aim(state, params, y, aims):
         elif params.problem == TWO_CLASSES:
             wanted = 2.0 * y - 1.0
         else:
+            # A class that was not seen poses no problem yet: an aim of 0 gives no loss and no step.
             wanted = (1.0 if k == u8(y) else -1.0) if np.int64(k) < state.tally.rows[LIVE] else 0.0
         if span == 1:
             aims[k] = wanted
@@ -353,12 +367,15 @@ def joint_moves(state, params, y, s, scores, left, q, moves):
     """Write each member's step of the joint problem into ``moves``: +τ for class y, −τ for its runner-up."""
     span = u8(params.span)
     c = np.int64(y)
+    # All other classes stay where they are: the joint problem moves two vectors.
     for g in range(u8(0), u8(state.W.shape[1])):
         moves[g] = 0.0
     for g in range(span):
         r = runner_up(state.tally.rows[LIVE], c, scores, g, span)
+        # Without a second class there is no runner-up, and nothing to separate.
         if r >= 0:
             k, other = u8(c) * span + g, u8(r) * span + g
+            # w_y and w_r move in opposite directions, so the squared norm of the direction is 2q.
             gap = params.members[EDGE_ROW, g] - (scores[k] - scores[other]) * left
             step = tau(params, g, gap, 2.0 * q, s)
             moves[k] = step
@@ -369,6 +386,7 @@ def joint_moves(state, params, y, s, scores, left, q, moves):
 def own_moves(state, params, s, scores, left, q, moves):
     """The step of each column, where each has a problem of its own: ``moves`` holds the aims, and gets the steps."""
     for k in range(u8(state.W.shape[1])):
+        # The columns of a class are its members, one after another.
         g = k % u8(params.span)
         wanted, f, edge = moves[k], scores[k] * left, params.members[EDGE_ROW, g]
         if params.problem == NUMBER_PROBLEM:
@@ -385,36 +403,47 @@ def update(state, params, X, i, y, s, out, q):
     space = space_of(state, params, out)
     scores, moves = space.scores, space.moves
     aim(state, params, y, moves)  # aims, until they become moves
+    # Candidates are judged by the scores before the row is learned. Means stand behind the last iterates, so one call
+    # judges both kinds.
     if params.span > 1:
         suffer(state, params, y, s, space.means if params.average == PLAIN_MEAN else scores, moves)
+    # With a half-life and no average, weights fade first, and the step starts from the faded score.
     left = age(state, params, state.W, state.U)
     for lag in range(u8(1), lags_of(state)):
         age_sliding(state, lag)
+    # The step divides by q: a row of zeros moves nothing.
     usable = q > TINY_SCALE  # else it is a row of zeros
     moved = False
     if usable:
         stepped = hasattr(params.step, "hinge")
+        # User-defined steps are called for one model at a time; built-in ones take eight members at once.
         if params.problem == JOINT and params.span > 1 and not stepped:
             joint_moves_of_eights(state, params, y, s, scores, left, q, moves)
         elif params.problem == JOINT:
             joint_moves(state, params, y, s, scores, left, q, moves)
         elif stepped:
             own_moves(state, params, s, scores, left, q, moves)
+        # Weights are kept as w = σv, so v moves by τ/σ.
         grown = spread(1.0 / state.scale[WEIGHTS_SCALE])
         g = u8(0)
+        # One-vs-rest and single problems: eight columns at once. Joint steps are in ``moves`` already.
         for block in range(u8(0), columns, u8(LANES)):
             f = load(scores, block)
             a = load(moves, block)
             if params.problem != JOINT and not stepped:
                 a = member_moves(params, g, f * spread(left), a, s, q)
+            # Members repeat for every class, so their number begins again behind the last.
             g = g + u8(LANES) if g + u8(LANES) < u8(params.members.shape[1]) else u8(0)
             a = a * grown
             store(moves, block, a)
+            # A step too long would leave weights without finite scores. Then no column moves, so that all have seen the
+            # same rows.
             usable &= all_below(size(a), spread(LONGEST_ROW_NORM))
             moved |= any_set(a)
     moved = moved and usable
     if moved:
         move(state, params, X, i, moves)
+    # The choice counts this row, and predicts from the next one on.
     if params.span > 1:
         choose(state)
     return moved
@@ -425,14 +454,18 @@ def move(state, params, X, i, moves):
     """Move every column along the row by its step, and the lags of averages with it."""
     columns, lags = u8(state.W.shape[1]), lags_of(state)
     bias = spread(params.bias)
+    # The intercept is the weight of a constant feature, and moves with the rest.
     for block in range(u8(0), columns, u8(LANES)):
         store(state.b, block, load(state.b, block) + load(moves, block) * bias)
+    # No average: the weights alone move.
     if not state.U.shape[0]:
         adds(X, i, moves, state.W)
         return
+    # A move counts in the lag as often as the mean is behind: by the factor of ``learners.linear.forgetting``.
     share = mean_share(state, params)
     adds_to_two(X, i, moves, share, state.W, state.U, lags * columns, u8(0))
     lag_intercepts(state, params, moves, share, u8(0))
+    # The lags of sliding means lie beside each other in U, a feature's together.
     for lag in range(u8(1), lags):
         share = share_of(state, params, lag)
         adds_beside(X, i, moves, share, state.U, columns, lags * columns, lag * columns)
@@ -468,6 +501,7 @@ BANK = Rule(
 def can_use_fast_path(state, params):
     """Whether the fast path applies: the steps are built-in, at most one mean is kept, and only judgements fade."""
     if hasattr(params.step, "hinge"):
+        # Fading weights need σ in every score and step, which the loop without rare cases leaves out.
         return False
     else:
         still = params.keep == 1.0 and state.scale[WEIGHTS_SCALE] == 1.0
@@ -482,14 +516,17 @@ def fast_score(state, params, X, i, out):
     """
     columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
+    # Too short, or perhaps beyond the limits of a value: the ordinary path looks closer.
     ordinary = TINY_SCALE < q < LARGEST_SQUARE
     share = 0.0
     if params.average:
+        # The mean before the first row is a case of its own.
         if state.tally.rows[SEEN] == 0:
             return np.nan
         share, _ = mean_terms(state, params)
     if params.average:
         for block in range(u8(0), columns, u8(LANES)):
+            # The same operations in the same order as in ``score``, so that both give the same bits.
             f, u = dots_of_two(X, i, state.W, state.U, block, columns, block)
             f = f + load(state.b, block)
             mean = madd(u + load(state.b, columns + block), spread(-share), f)
@@ -500,6 +537,7 @@ def fast_score(state, params, X, i, out):
         pairs = columns - columns % u8(2 * LANES)
         for block in range(u8(0), pairs, u8(2 * LANES)):
             f, g = dots_of_two(X, i, state.W, state.W, block, columns, block + u8(LANES))
+            # Without an average the places of the means hold the scores, too: ``fast_update`` may read either.
             f, g = f + load(state.b, block), g + load(state.b, block + u8(LANES))
             ordinary &= all_below(size(f), spread(HUGE)) and all_below(size(g), spread(HUGE))
             store(out, u8(LANES) + block, f)
@@ -511,6 +549,7 @@ def fast_score(state, params, X, i, out):
             ordinary &= all_below(size(f), spread(HUGE))
             store(out, u8(LANES) + pairs, f)
             store(out, u8(LANES) + columns + pairs, f)
+    # One problem has one score: that of the candidate that predicts.
     first = u8(LANES) if params.average != PLAIN_MEAN else u8(LANES) + columns
     out[0] = out[first + u8(state.choice[0])]
     return q if ordinary else np.nan
@@ -526,12 +565,14 @@ def fast_update(state, params, X, i, y, s, out, q):
     scores, means, moves = out[u8(LANES) :], out[u8(LANES) + columns :], out[u8(LANES) + columns + columns :]
     aim = spread(y if params.problem == NUMBER_PROBLEM else 2.0 * y - 1.0)
     moved = False
+    # All steps are known before anything changes: if one is too long, the ordinary path takes the row.
     for block in range(u8(0), columns, u8(LANES)):
         a = member_moves(params, block, load(scores, block), aim, 1.0, q)
         if not all_below(size(a), spread(LONGEST_ROW_NORM)):
             return -1
         store(moves, block, a)
         moved |= any_set(a)
+    # Judged before the weights move, as in ``update``: the scores in the workspace are those before the row.
     state.weight[0] = min(state.weight[0] * params.judged + 1.0, HUGE)
     for block in range(u8(0), columns, u8(LANES)):
         f, mean = load(scores, block), load(means, block)
@@ -548,6 +589,7 @@ def fast_update(state, params, X, i, y, s, out, q):
 @inline
 def suffer_eight(state, params, f, aim, g, at):
     """Add the losses and mistakes of eight candidates' scores f to their totals."""
+    # Numbers are judged by their losses alone.
     if params.problem == TWO_CLASSES:
         mistaken = not_positive(aim * f)
     else:

@@ -119,11 +119,14 @@ class Linear(WaitingRows, PreparedWeights):
     def _members(self) -> list[tuple[Step | OwnStep, float]]:
         """The candidates: steps and values of C that learn in parallel."""
         steps: list[Step | OwnStep] = list(PASSIVE_AGGRESSIVE) if self.step == "auto" else [step_of(self.step)]
+        # The values of C that compete depend on the units of the rows: scaled, mapped, or as they come.
         if isinstance(self.C, str):
             grid = c_grid(scales_features(self.scale), self.features is not None)
+            # A mini-batch learns with one C.
             values = list(grid) if self.batch_size == 1 else [ONE_C]
         else:
             values = np.atleast_1d(self.C).tolist()
+        # Hard steps have no C, so the grid has one of them and not one for each C.
         hard: list[tuple[Step | OwnStep, float]] = [(Step.PA, np.inf)] if Step.PA in steps else []  # has no C
         return hard + [(step, float(C)) for step in steps if step != Step.PA for C in values]
 
@@ -136,6 +139,7 @@ class Linear(WaitingRows, PreparedWeights):
     def _averaging(self) -> int:
         """Which iterate predicts, as the number that compiled code reads (``learners.linear.forgetting``)."""
         if isinstance(self.half_life, str):
+            # Words choose among iterates: sliding means beside the others, or the last one and the mean.
             return CHOSEN_SLIDING
         if isinstance(self.average, str) and self.batch_size == 1:
             return CHOSEN_MEAN
@@ -146,6 +150,7 @@ class Linear(WaitingRows, PreparedWeights):
         return None if isinstance(self.half_life, str) else self.half_life
 
     def _check_together(self) -> None:
+        # Everything below is about groups of rows.
         if self.batch_size == 1:
             return
         alone = f"batch_size={self.batch_size} learns with one step and one C"
@@ -158,6 +163,7 @@ class Linear(WaitingRows, PreparedWeights):
                 f"step='pa' cannot learn batch_size={self.batch_size} rows at once: rows may contradict each other, "
                 "and then no weights are right about all of them. Use step='pa1' or 'pa2', with a large C if need be."
             )
+        # Other steps have no problem of several rows that the solver could take.
         if self.step not in ("pa1", "pa2", "ls"):
             raise ValueError(f"{alone}, 'pa1', 'pa2' or 'ls'; got step={self.step!r}.")
         if not isinstance(self.C, Real | str):
@@ -172,19 +178,23 @@ class Linear(WaitingRows, PreparedWeights):
         if rule.hold is not None:  # it keeps the rows of a group
             from aggro.learners.linear.minibatch import GroupParams, group_code
 
+            # A mini-batch has one member: ``_check_together`` has refused all else.
             step, C = members[0]
             assert isinstance(step, Step)  # one's own was refused
             kind: Any = rule.state
             size, sliding, code = int(self.batch_size), int(self.window == "sliding"), group_code(kind)
             rest = size, sliding, 0, code, scale, squared
             return GroupParams(int(problem), int(step), C, edge, bias, average, keep, *rest)
+        # One setting and one problem: no table of members.
         if plain_rule(rule) is LINE:
             step, C = members[0]
             number = int(problem == Problem.NUMBER)
             return LineParams(number, code_of(step), C, edge, bias, average, keep, scale, mapping, squared)
         table = members_table(members, edge, problem)
+        # A column for each member if they compete; otherwise one per problem, and the table alone is padded.
         span = table.shape[1] if self._is_grid() else 1
         own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
+        # Which iterate is best may change with the stream, so that judgements of iterates always fade.
         judged = keep_of(JUDGED) if average >= CHOSEN_MEAN else keep
         return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
 
@@ -207,6 +217,7 @@ class Linear(WaitingRows, PreparedWeights):
         return int(learn_waiting(state, params))
 
     def _check_group(self, state: Any) -> None:
+        # A state that learns row by row has the settings of groups at their defaults.
         size, sliding = 1, self.window == "sliding"
         joined = joint = getattr(self, "multi_class", "ovr") == "joint"
         if not isinstance(state, ROW_BY_ROW):
@@ -227,18 +238,22 @@ class Linear(WaitingRows, PreparedWeights):
     def _check_change(self, state: Any) -> None:
         self._check_group(state)
         self._check_preparation(state)
+        # Words and switches may be set while a model learns, unless the state lacks what they need.
         weights, kept = (state.w, state.u) if isinstance(state, LINE_STATES) else (state.W, state.U)
         averaging, half_life = self._averaging(), self._half_life()
+        # The lag cannot be made up later: it sums over all moves.
         if averaging and kept.shape[0] < weights.shape[0]:
             raise ValueError(
                 f"average={self.average!r} was set after learning began, and the iterates so far are gone. Call fit "
                 "to start over."
             )
+        # ρ^T = 1 says that the mean never slid: a mean of all and one that slides have different lags.
         if averaging and (half_life is None) != (state.scale[SLIDING_REST] == 1.0) and state.tally.rows[SEEN] > 0:
             raise ValueError(
                 f"half_life={self.half_life!r} was set after learning began, and with average={self.average!r} the "
                 "mean of the iterates cannot follow. Set it back, or call fit to start over."
             )
+        # The members are columns of the state, which cannot be added later.
         size = len(self._members()) if self._is_grid() else 0
         learned = grid_size(state) if isinstance(state, SEVERAL_STATES) else 0
         if eights(size) != learned:
@@ -246,6 +261,7 @@ class Linear(WaitingRows, PreparedWeights):
                 f"C={self.C!r} with step={self.step!r} is not the grid of settings that this model "
                 "learned with. Set them back, or call fit to start over."
             )
+        # Each kind of iterate has its own judgements, and sliding means their own lags.
         if kinds_judged(averaging) != (kinds_of(state) if isinstance(state, SEVERAL_STATES) else 1):
             raise ValueError(
                 f"average={self.average!r} with half_life={self.half_life!r} needs other means than "
@@ -255,18 +271,22 @@ class Linear(WaitingRows, PreparedWeights):
     def _learned(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         """The weights of these features (features, scores) and the intercepts, in the units of the state."""
         state, params = view.state, view.params
+        # The kind of iterate: 0 the last, k the mean of lag k − 1.
         kind = 1 if params.average else 0
         if isinstance(state, LINE_STATES):
             W, U, b = state.w[which, None], state.u[:, None], state.b
         elif isinstance(state, SEVERAL_STATES):
+            # Columns k·span + member, one for each problem k; in U a feature's lags follow one another.
             kind, member = predicting(state, params)
             columns, lags = slice(member, None, params.span), state.b.shape[0] - 1
             W, U, b = state.W[which, columns], state.U[max(kind - 1, 0) :: lags, columns], state.b[:, columns]
         else:
             W, U, b = state.W[which], state.U, state.b
         scale = state.scale[WEIGHTS_SCALE]
+        # Before the first row there is no mean.
         if not kind or state.tally.rows[SEEN] == 0:
             return W * scale, b[0] * scale
+        # The mean is (w − αu)β.
         share, stretch = terms_of(state, params, np.uint64(kind - 1))
         return (W - share * U[which]) * stretch, (b[0] - share * b[kind]) * stretch
 
@@ -308,12 +328,15 @@ class Linear(WaitingRows, PreparedWeights):
         table["step"] = [name_of(step) for step, _ in members]
         table["C"] = [C for _, C in members]
         table["iterate"] = [[called(*iterate)] for iterate in iterates]
+        # The totals of one moment: no row is learned in place meanwhile.
         with model.reading() as view:
             state = view.state
             if self._is_grid():
+                # Padded members are left out.
                 suffered = state.suffered.reshape(2, len(iterates), -1)[:, :, : len(members)]
                 table["loss"], table["mistakes"] = suffered / max(state.weight[0], 1e-300)
             else:
+                # Without a grid, the pass has counted what there is to say.
                 rows = max(state.tally.rows[SEEN], 1)
                 table["loss"], table["mistakes"] = state.tally.loss[0] / rows, state.tally.rows[MISTAKES] / rows
         return table.reshape(-1)

@@ -69,6 +69,7 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
         labels = NO_LABELS.reserving(classes)
         if labels.names.shape[0] < 2:
             raise ValueError(f"classes_ must name two classes or more, got {classes!r}.")
+        # Numbered as if they had been seen, in sorted order: weights that are set need a place for each class.
         labels = NO_LABELS.adding(plain_labels(labels.names))
         model = self._new_model()
         state, params = self._with_room(
@@ -92,9 +93,11 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
             return self._rule(group_rule())
         if self.multi_class == "joint" or classes > 2:  # "auto" has one vector for two classes
             return self._rule(BANK)
+        # Two classes share a vector until a third comes.
         return self._rule(GRID if self._is_grid() else LINE)
 
     def _params_for(self, rule: Rule) -> LineParams | BankParams | GroupParams:
+        # With "auto", two classes are one problem; as soon as there are several, they are joint.
         together = self.multi_class == "joint" or (self.multi_class == "auto" and plain_rule(rule) is BANK)
         joint = Problem.JOINT if together else Problem.ONE_VS_REST
         problem = Problem.TWO_CLASSES if plain_rule(rule) in (LINE, GRID) else joint
@@ -105,6 +108,7 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
 
         What is asked of joint classes is the difference of their scores, so each has half of the vector.
         """
+        # A shared vector becomes two, but two are never merged into one.
         if plain_rule(rule) is not BANK:
             raise ValueError(
                 "This model has learned with multi_class='joint' and cannot go on with 'ovr'. Set it back, or call "
@@ -112,17 +116,21 @@ class LinearClassifier(GivenWeights, Linear, ClassWeights, Classifier):
             )
         bank: Any = rule.init(params, width, models)
         w, u = (state.w[:, None], state.u[:, None]) if isinstance(state, LINE_STATES) else (state.W, state.U)
+        # Joint scores count by their difference, so each class takes half of the shared vector; against the rest, −w
+        # and w.
         first, second = slice(0, w.shape[1]), slice(w.shape[1], 2 * w.shape[1])
         half = 0.5 if params.problem == Problem.JOINT else 1.0
         # An average that is no longer asked for may be in the old state, and is not in the new one.
         for part, mine in ((bank.W, w), (bank.U, u[: bank.U.shape[0]]), (bank.b, state.b)):
             part[: mine.shape[0], first], part[: mine.shape[0], second] = -half * mine, half * mine
         bank.scale[:] = state.scale
+        # The totals go on: the candidates have competed on the same rows.
         if isinstance(state, GRIDS):
             bank.suffered[:] = state.suffered
             bank.suffered[0] *= 2.0 * half  # one against the rest, both problems have the same loss
             bank.choice[:] = state.choice
             bank.weight[:] = state.weight
+        # Scaling and map are of the features, and do not depend on the number of classes.
         if hasattr(state, "scaling"):
             bank = bank._replace(scaling=grown_into(state.scaling, bank.scaling))
         if hasattr(state, "map"):

@@ -94,14 +94,18 @@ def age(state, params, weights, lag):
     if params.keep == 1.0:
         return 1.0
     scale = state.scale
+    # With an average the iterates do not fade, and only their mean forgets.
     if params.average:
         scale[SLIDING_REST] *= params.keep
         scale[MEAN_SCALE] *= params.keep
+        # σ is multiplied into the arrays before it is too small for a float: every weight is touched, but rarely.
         if scale[MEAN_SCALE] < SMALLEST_SCALE:
             shrink(lag, scale[MEAN_SCALE])
             shrink(state.b[1:], scale[MEAN_SCALE])
             scale[MEAN_SCALE] = 1.0
+        # The score of the iterate is not touched.
         return 1.0
+    # Without an average the weights themselves fade, and the score with them.
     scale[WEIGHTS_SCALE] *= params.keep
     if scale[WEIGHTS_SCALE] < SMALLEST_SCALE:
         shrink(weights, scale[WEIGHTS_SCALE])
@@ -142,6 +146,7 @@ def age_sliding(state, lag):
     mean, rest, keep = u8(2) * lag + u8(MEAN_SCALE), u8(2) * lag + u8(SLIDING_REST), KEEPS[lag]
     state.scale[rest] *= keep
     state.scale[mean] *= keep
+    # As in ``age``: multiplied into the arrays before σ is too small.
     if state.scale[mean] < SMALLEST_SCALE:
         shrink_lag(state, lag, state.scale[mean])
         state.scale[mean] = 1.0

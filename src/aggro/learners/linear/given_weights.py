@@ -28,6 +28,7 @@ def with_weights(state: Any, params: Any, weights: np.ndarray, intercepts: np.nd
     """A copy of a state whose weights (features, scores) and intercepts are these, in the units that users see."""
     state = copy_state(state)
     if hasattr(state, "scaling"):
+        # Before the first row there are no moments to convert by: from here on rows stay as they come.
         if not state.scaling.facts[SCALED_ROWS]:
             state.scaling.facts[SCALE_MODE] = Scale.NONE
             # Numbers to predict are as they come, too: as if endless many had come, with mean 0 and deviation 1.
@@ -36,12 +37,15 @@ def with_weights(state: Any, params: Any, weights: np.ndarray, intercepts: np.nd
     n, scores = weights.shape
     if isinstance(state, LINE_STATES):
         state.w[:n], state.b[0, 0] = weights[:, 0], intercepts[0]
+        # Weights that are given are those of the last iterate and of every mean: the lag between them is 0.
         state.u[:] = 0.0
     else:
+        # All members of a grid begin with these weights.
         state.W[:n, : scores * params.span] = np.repeat(weights, params.span, axis=1)
         state.b[0, : scores * params.span] = np.repeat(intercepts, params.span)
         state.U[:] = 0.0
     state.b[1:] = 0.0
+    # The weights are written in full, so nothing has faded.
     state.scale[WEIGHTS_SCALE] = 1.0
     # The means are as if all iterates so far had been these weights.
     state.scale[MEAN_SCALE::2] = 1.0
@@ -55,20 +59,25 @@ def with_weights(state: Any, params: Any, weights: np.ndarray, intercepts: np.nd
 def in_the_units_of(scaling: Any, weights: np.ndarray, intercepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Convert weights and intercepts from the units that users see to those of scaled rows."""
     if scaling.target.shape[0]:
+        # Scores are in units of the target's deviation around its mean.
         unit = unit_of(scaling.target)
         weights, intercepts = weights / unit, (intercepts - scaling.target[1]) / unit
+    # A feature that has not varied has no finite divisor, and a weight for it would be lost.
     which = slice(0, weights.shape[0])
     _, divided = divisors(scaling, which)
     unknown = np.flatnonzero(np.isinf(divided) & weights.any(axis=1))
     rows = float(scaling.facts[SCALED_ROWS])
+    # With up to four rows one of them is a quarter, so that "auto" centres the feature.
     if int(scaling.facts[SCALE_MODE]) == STANDARD_MODE or (
         rows <= 4.0 and int(scaling.facts[SCALE_MODE]) == Scale.AUTO
     ):
         seen_once = 1.0, 0.0, rows  # centred: a mean of 0 and a deviation of 1
     else:
         seen_once = 1.0, 1.0, 0.0  # divided alone: a value of 1
+    # As if seen once, with moments that leave its values as they are.
     scaling.moments[:, unknown] = np.array(seen_once)[:, None]
     centre, divided = divisors(scaling, which)
+    # The intercept of centred features takes in w·m, and weights are multiplied by the deviation.
     intercepts = intercepts + centre @ weights
     return np.where(weights == 0.0, 0.0, weights * np.where(np.isinf(divided), 0.0, divided)[:, None]), intercepts
 
@@ -90,6 +99,7 @@ class GivenWeights(Weights):
                 f"batch_size={self.batch_size!r}, features={self.features!r}."
             )
         model = self.__dict__.get("_model")
+        # Published after the weights were checked: a call that fails leaves no model.
         fresh = model is None
         if model is None:
             model = self._new_model()
@@ -101,11 +111,14 @@ class GivenWeights(Weights):
         """Check weights, and put them in the place of those that there are. Needs ``learning`` and the guard."""
         self._prepare(model)
         before, n_features = model.view(), model.features.n
+        # What is not given stays as it is, in the units that users see.
         weights, intercepts = self._predicting(before, slice(0, n_features))
         rows = self._rows_of_weights(model)
         if coef is not None:
             given = finite(coef, (len(rows), n_features or None), "coef_")
+            # From rows of ``coef_``, which are by class, to scores, which are by order of appearance.
             weights = np.einsum("rf,rs->fs", given, by_score(rows, weights.shape[1]))
+            # The first weights of a model without features say how many there are.
             if not n_features:
                 model.features.n = weights.shape[0]
                 self._widen(model)
@@ -123,6 +136,7 @@ class GivenWeights(Weights):
 
     def _fit_from(self, X: Any, y: Any, sample_weight: Any, coef: Any, intercept: Any, classes: Any) -> None:
         """Learn from scratch, but from given weights on."""
+        # A learner of its own, so that a call that fails leaves this one as it was.
         start: Any = type(self)(**parameters_of(self))
         start.warm_start = True
         if classes is not None:
@@ -131,6 +145,7 @@ class GivenWeights(Weights):
             if value is not None:
                 setattr(start, name, value)
         self._model = start.fit(X, y, sample_weight)._model
+        # The settings were made from the parameters of the other one, whose ``warm_start`` differs.
         self._model.stale = True
 
 

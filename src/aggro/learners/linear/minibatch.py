@@ -142,6 +142,7 @@ class GroupParams(NamedTuple):
 
 
 def init(params: GroupParams, width: int, models: int) -> Groups:
+    # One-vs-rest begins with one shared vector, joint classes with one each.
     classes, columns = _room(models, params.problem == JOINT)
     size = params.size
     group = Group(
@@ -159,6 +160,7 @@ def init(params: GroupParams, width: int, models: int) -> Groups:
 
 
 def grow(state: Groups, params: GroupParams, width: int, models: int) -> Groups:
+    # An average that is no longer asked for keeps its lag: the state may go on with it later.
     average = int(params.average or state.U.shape[0] > 0)
     fresh = init(params._replace(average=average), width, max(models, state.tally.classes.shape[0]))
     if state.W.shape[1] == 1 < fresh.W.shape[1]:  # the vector that two classes share is that of the second
@@ -176,11 +178,13 @@ def _room(models: int, joint: bool) -> tuple[int, int]:
 
 def hold(state: Groups, X: np.ndarray | CSR) -> Groups:
     """Enlarge the state, if need be, so that it can keep any row of X."""
+    # The longest row decides: every row of the group has as many places.
     needed = int(np.diff(X.indptr).max(initial=1)) if isinstance(X, CSR) else X.shape[1]
     group = state.group
     size, entries = group.values.shape
     if needed <= entries:
         return state
+    # Twice the places, up to all features, so that longer and longer rows do not make new arrays each time.
     shape = (size, max(needed, min(2 * entries, state.W.shape[0])))
     return state._replace(group=group._replace(indices=grown(group.indices, shape), values=grown(group.values, shape)))
 
@@ -195,6 +199,7 @@ def tell(state, X, i, V, row, sums):
     Compiled without re-ordering, so that a sum does not depend on how many vectors there is room for.
     """
     columns = u8(V.shape[1])
+    # The intercept is the weight of a constant feature: it begins each sum.
     for k in range(columns):
         sums[k] = state.b[row, k]
     for t in range(*stored(X, i)):
@@ -209,6 +214,7 @@ def scores(state, params, X, i, p, r, out):
     columns = u8(state.W.shape[1])
     q = norm(X, i) + params.bias
     tell(state, X, i, state.W, 0, out)
+    # p = σ for the iterate alone; with r = −α the lag is subtracted for the mean.
     if r != 0.0:
         tell(state, X, i, state.U, 1, out[columns:])
     ordinary = is_allowed(X, i, q)
@@ -230,6 +236,7 @@ def score(state, params, X, i, out):
 @part
 def score_averaged(state, params, X, i, out):
     if params.average and state.tally.rows[SEEN] > 0:
+        # (f − αu)β, with p = σβ and r = −αβ.
         share, stretch = mean_terms(state, params)
         return scores(state, params, X, i, state.scale[WEIGHTS_SCALE] * stretch, -share * stretch, out)
     return score(state, params, X, i, out)
@@ -241,6 +248,7 @@ def loss_of(state, params, y, out):
         return loss_of_number(params.edge, y, out[0])
     if params.problem == JOINT:
         return loss_of_joint(state, params.edge, y, out)
+    # Two classes share one vector, even where there is room for one each.
     if state.tally.rows[LIVE] <= 2:
         return loss_of_two_classes(params.edge, y, out[0] if state.W.shape[1] == 1 else out[1])
     return loss_of_one_vs_rest(state, params.edge, y, out)
@@ -253,6 +261,7 @@ def loss_of(state, params, y, out):
 def keep(state, params, X, i, y, s, q):
     """Put a row into the group."""
     group = state.group
+    # A ring of rows: a window overwrites its oldest row, a disjoint group starts over when it is learned.
     slot = u8(group.facts[NEXT_ROW])
     count = u8(0)
     for t in range(*stored(X, i)):

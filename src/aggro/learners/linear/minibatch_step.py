@@ -47,12 +47,14 @@ def tell_group(state, scores):
     group, scale = state.group, state.scale[WEIGHTS_SCALE]
     columns = u8(state.W.shape[1])
     for k in range(u8(group.facts[ROWS_HELD])):
+        # Row by row over its own entries: a group holds few rows, which need no other order.
         for c in range(columns):
             scores[k, c] = state.b[0, c]
         for t in range(u8(group.lengths[k])):
             j, v = u8(group.indices[k, t]), group.values[k, t]
             for c in range(columns):
                 scores[k, c] += v * state.W[j, c]
+        # w = σv
         for c in range(columns):
             scores[k, c] *= scale
 
@@ -63,15 +65,19 @@ def move_group(state, params, moves):
     group = state.group
     columns = u8(state.W.shape[1])
     moved = False
+    # A move counts in the lag of the mean as if it came with this row, at which the iterate changes.
     share = mean_share(state, params) if state.U.shape[0] else 0.0
     for k in range(u8(group.facts[ROWS_HELD])):
         a = moves[k]
         still = True
         for c in range(columns):
+            # v moves by β/σ.
             a[c] /= state.scale[WEIGHTS_SCALE]
+            # A step too long would leave weights without finite scores, so it is not made.
             if not abs(a[c]) < LONGEST_ROW_NORM:
                 a[c] = 0.0
             still &= a[c] == 0.0
+        # Nothing to add: an empty row still moves the intercept, if there is one.
         if still or (group.lengths[k] == 0 and params.bias == 0.0):
             continue
         moved = True
@@ -108,12 +114,14 @@ def products(group, slot):
     """Update the Gram matrix with the products of one row of the group with every row."""
     for k in range(u8(group.facts[ROWS_HELD])):
         p, r, total = u8(0), u8(0), 0.0
+        # Indices ascend in both rows: a merge finds those in common, and moves on without a branch.
         while p < u8(group.lengths[slot]) and r < u8(group.lengths[k]):
             i, j = group.indices[slot, p], group.indices[k, r]
             if i == j:
                 total += group.values[slot, p] * group.values[k, r]
             p += u8(i <= j)
             r += u8(j <= i)
+        # Only the new row's products are missing, and the matrix is symmetric.
         group.gram[slot, k] = total
         group.gram[k, slot] = total
 
@@ -135,6 +143,7 @@ def enter_products(state, params, posed):
     group = state.group
     for k in range(u8(group.facts[ROWS_HELD])):
         for j in range(u8(group.facts[ROWS_HELD])):
+            # The constant feature of the intercept adds 1 to every product.
             posed.G[k, j] = group.gram[k, j] + params.bias
 
 
@@ -152,14 +161,17 @@ def pose_one(state, params, space, column, alone):
     for k in range(u8(group.facts[ROWS_HELD])):
         aim, sign = wanted(params.problem == NUMBER_PROBLEM, group.targets[k], params.edge, column, alone)
         f = space.scores[k, column]
+        # The row asks for the part of its aim that the score lacks; the size tells a lack from rounding.
         ask_row(state, params, space.posed, k, aim - f, abs(aim) + abs(f), sign)
 
 
 @exact
 def shared_vectors(targets, against, k, j):
     """How often two rows of joint classes move the same vector the same way, less how often the opposite way."""
+    # G_jk counts each pair of vectors that both rows move: +1 where they move it the same way, −1 where opposite.
     own, other = targets[k] == targets[j], against[k] == against[j]
     crossed, back = targets[k] == against[j], against[k] == targets[j]
+    # A row without a runner-up moves nothing.
     alone = against[k] < 0.0 or against[j] < 0.0
     return 0.0 if alone else np.float64(own) - np.float64(crossed) - np.float64(back) + np.float64(other)
 
@@ -172,12 +184,15 @@ def pose_joint(state, params, space):
     for k in range(n):
         f = space.scores[k]
         c = np.int64(group.targets[k])
+        # The runner-up is fixed at the weights before the step; other classes do not enter the problem.
         other = runner_up(state.tally.rows[LIVE], c, f)
         against[k], r, size = other, 0.0, 0.0
+        # With a single class the row lacks nothing, and asks for no move.
         if other >= 0:
             aim, own, best = params.edge, f[u8(c)], f[u8(other)]
             r, size = aim - (own - best), aim + abs(own) + abs(best)
         ask_row(state, params, space.posed, k, r, size, 1.0)
+    # After all runners-up are known: each entry depends on those of two rows.
     for k in range(n):
         for j in range(n):
             G[k, j] *= shared_vectors(group.targets, against, k, j)
@@ -188,6 +203,7 @@ def answer(state, params, space, column):
     """Convert the solution to moves: how far the vector goes along each row, or for joint classes each row's two."""
     group, beta, moves = state.group, space.posed.beta, space.moves
     for k in range(u8(group.facts[ROWS_HELD])):
+        # For several problems the column is the vector; joint rows move two vectors in opposite directions.
         if params.problem != JOINT:
             moves[k, column] = beta[k]
         elif space.against[k] >= 0.0:
@@ -201,6 +217,7 @@ def learn_group(state, params, out):
     n, columns = u8(state.group.facts[ROWS_HELD]), u8(state.W.shape[1])
     space = space_in(out, n, columns)
     posed = space.posed
+    # All scores are those at w_t, the weights before the group.
     tell_group(state, space.scores)
     space.moves[:] = 0.0
     enter_products(state, params, posed)
@@ -208,6 +225,7 @@ def learn_group(state, params, out):
     live = state.tally.rows[LIVE]
     alone = params.problem != JOINT and live <= 2
     start, stop = u8(0), u8(1)
+    # The joint problem has G of its own, and is posed once; the others differ in what rows lack, over the same G.
     if params.problem == JOINT:
         pose_joint(state, params, space)
     elif columns > u8(1):
@@ -217,6 +235,7 @@ def learn_group(state, params, out):
             pose_one(state, params, space, column, alone)
         solve(posed, n, params.step)
         answer(state, params, space, column)
+    # One move for all columns, after all problems are solved: each was posed at the same weights.
     return move_group(state, params, space.moves)
 
 
@@ -224,15 +243,20 @@ def learn_group(state, params, out):
 def group_step(state, params, out):
     """Learn the row that was put into its group last, or let it wait; return 1 if the weights moved."""
     group = state.group
+    # Rows that wait were counted when they came, so a flush lets nothing fade.
     if not params.flushing:
+        # The slot that was written last.
         slot = u8((group.facts[NEXT_ROW] + params.size - 1) % params.size)
         age(state, params, state.W, state.U)
+        # The first row of a third class: the shared vector becomes w and −w before the class's own is learned.
         if params.problem == ONE_VS_REST and group.targets[slot] == 2.0 and state.tally.classes[2] == 0.0:
             split(state)
         products(group, slot)
+        # A disjoint group waits until it is full.
         if not params.sliding and group.facts[ROWS_HELD] < params.size:
             return 0
     moved = learn_group(state, params, out)
+    # A window keeps its rows for the next group.
     if not params.sliding:
         empty(group)
     return np.int64(moved)

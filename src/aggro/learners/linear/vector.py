@@ -84,16 +84,19 @@ def grow(state: Line, params: LineParams, width: int, models: int) -> Line:
 
 @inline
 def fast_score(state, params, X, i, out):
+    # The weight of the constant feature, and its share of ‖x̃‖².
     f, q = dot_norm(X, i, state.w)
     f += state.b[0, 0]
     q += params.bias
     out[0] = f
+    # Other rows, too short or too large, are looked at closer by ``score``.
     return q if TINY_SCALE < q < LARGEST_SQUARE and abs(f) < HUGE else np.nan
 
 
 @inline
 def score(state, params, X, i, out):
     f, q = dot_norm(X, i, state.w)
+    # w = σv
     f = (f + state.b[0, 0]) * state.scale[WEIGHTS_SCALE]
     q += params.bias
     out[0] = f
@@ -104,6 +107,7 @@ def score(state, params, X, i, out):
 def score_averaged(state, params, X, i, out):
     q = score(state, params, X, i, out)
     if params.average and q == q and state.tally.rows[SEEN] > 0:
+        # The mean needs a second reading of the row, with the lag.
         u, _ = dot_norm(X, i, state.u)
         f = as_mean(state, params, out[0], u + state.b[1, 0])
         out[0] = f
@@ -118,11 +122,13 @@ def coefficient(params, y, s, f, q):
         residual = y - f
         sign = 1.0 if residual >= 0.0 else -1.0
         gap = abs(residual)
+        # ``ls`` has no ε.
         if has_hinge(params.step):
             gap -= params.edge
     else:
         sign = 2.0 * y - 1.0
         gap = params.edge - sign * f
+    # ``ls`` moves on a negative gap, too: its loss is a square.
     if gap <= 0.0 and has_hinge(params.step):
         return 0.0
     return sign * step_size(params.step, gap, q, params.C * s, 1.0)
@@ -133,6 +139,7 @@ def fast_update(state, params, X, i, y, s, out, q):
     a = coefficient(params, y, s, out[0], q)
     if a == 0.0:
         return 0
+    # A step too long is refused by ``update``; here nothing has changed yet.
     if not abs(a) < LONGEST_ROW_NORM:
         return -1
     add(X, i, a, state.w)
@@ -142,14 +149,17 @@ def fast_update(state, params, X, i, y, s, out, q):
 
 @inline
 def update(state, params, X, i, y, s, out, q):
+    # With a half-life and no average the weights fade before the step, and the row's score with them.
     f = out[0] * age(state, params, state.w, state.u)
     if not q > TINY_SCALE:  # a row of zeros
         return False
+    # The step is in the units of v, which w = σv makes larger.
     a = coefficient(params, y, s, f, q) / state.scale[WEIGHTS_SCALE]
     if a == 0.0 or not abs(a) < LONGEST_ROW_NORM:
         return False
     add(X, i, a, state.w)
     state.b[0, 0] += a * params.bias
+    # The lag moves by the same row, as often as the move counts in it.
     if state.u.shape[0]:
         a *= mean_share(state, params)
         add(X, i, a, state.u)

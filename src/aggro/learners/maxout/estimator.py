@@ -269,12 +269,14 @@ class PAMOClassifier(Classifier):
         return params._replace(seed=int(np.uint64(model.seed).astype(np.int64)), **code_addresses())
 
     def _check_change(self, state: Maxout) -> None:
+        # Parameters may be set while a model learns, unless they change what the state keeps.
         units, pieces = int(state.marks[MAXOUT_UNITS]), state.U.shape[1] // state.W.shape[1]
         if (units, pieces) != (self.n_units, self.n_pieces):
             raise ValueError(
                 f"n_units={self.n_units!r} and n_pieces={self.n_pieces!r} were set after learning began with "
                 f"{units} and {pieces}. Set them back, or call fit to start over."
             )
+        # The sums over iterates cannot be made up later.
         if self.average and not state.lag.shape[0]:
             raise ValueError(
                 f"average={self.average!r} was set after learning began, and the iterates so far are gone. Call fit "
@@ -312,13 +314,16 @@ class PAMOClassifier(Classifier):
         self, model: Model, learn_rows: Any, state: Any, params: Any, *rest: Any, watch: Watch | None = None
     ) -> tuple[Any, int]:
         """Where the pieces are many numbers, the next rows are projected together."""
+        # Looking ahead pays for large projections, many rows, and rows that are dense once they are scaled.
         X, y, s, order, start, stop, *flags = rest
         sparse = isinstance(X, CSR) and not self.scale
         if learn_rows is not run or state.U.size < PROJECTED_TOGETHER or stop - start < FEW_PROJECTED or sparse:
             return super()._pass(model, learn_rows, state, params, *rest, watch=watch)
+        # Room for as many rows as moves may wait: then U is written, and what was found no longer holds.
         width, columns = state.order.shape[0], state.U.shape[1]
         ahead = room_ahead(PENDING_MOVES, 1 + bool(self.average), columns, width, state.moments.shape)
         params = params._replace(ahead=ahead)
+        # Copies of rows in order, a part at a time: the compiled loop reads dense rows alone.
         for first in range(start, stop, DENSE_ROWS):
             last = min(first + DENSE_ROWS, stop)
             rows = taken(X, order, first, last)
@@ -395,6 +400,7 @@ class PAMOClassifier(Classifier):
     def _formula(self, view: View) -> Formula:
         n = view.n_features
         U, W = predicting(view)
+        # Without an intercept the first row of the pieces is not used.
         first = 0 if view.params.bias else 1
         pieces = Linear(U[first : 1 + n].reshape(1 + n - first, -1), np.zeros(U.shape[1] * U.shape[2]))
         embedded = (UnitRows(float(view.params.bias)), pieces, LargestPieces(*U.shape[1:]), UnitRows())
@@ -408,11 +414,13 @@ class PAMOClassifier(Classifier):
         U, W = predicting(view)
         x = entries(view, indices, values)
         p = np.tensordot(x, U, 1)
+        # The map is linear where the winners stay the same: each unit counts by its winning piece.
         winners = p.argmax(axis=0)
         z = p.max(axis=0)
         norm = np.linalg.norm(z)
         through = U[:, winners, np.arange(winners.shape[0])] / (norm or 1.0)  # (entries, units)
         parts = x[:, None] * (through @ W.T)
+        # What features that the row lacks contribute, when they are centred, is in the intercept with the constant.
         shown = parts[1 + indices]
         return shown, parts.sum(axis=0) - shown.sum(axis=0)
 
@@ -435,6 +443,7 @@ def scaled_by_moments(view: View, n: int) -> Scaled:
     if scale == BY_STANDARD:
         return Scaled(moments[0].copy(), inverse_deviations(moments, rows))
     means, squares, had = moments
+    # As in the compiled loop: rare features are divided by the root of the mean square of their values.
     divided = np.full(n, True) if scale == BY_RMS else 4.0 * had < rows
     square = np.where(divided, (squares + rows * means * means) / np.maximum(had, 1.0), squares / rows)
     factors = inverse_deviations(np.vstack([means, square]), 1)
@@ -449,6 +458,7 @@ def entries(view: View, indices: np.ndarray, values: np.ndarray) -> np.ndarray:
     if params.scale:
         row = scaled_rows(scaled_by_moments(view, row.shape[0]), row[None])[0]
     x = np.concatenate([[params.bias], row])
+    # Divided by the largest entry first: squares of huge values would overflow.
     largest = np.abs(x).max()
     x = x / largest if largest else x
     scaled: np.ndarray = x / (np.linalg.norm(x) or 1.0)

@@ -71,6 +71,7 @@ def workspace_size(state):
 def work_of(state, out):
     """The work space by its names. For pieces alone: kernels count the references to views."""
     (classes, H), (entries, columns) = state.W.shape, state.U.shape
+    # In the order of ``Work``: the scores come first, where the pass reads them.
     scores, rest = out[:classes], out[classes:]
     z, rest = rest[:H], rest[H:]
     own_scores, rest = rest[:classes], rest[classes:]
@@ -123,13 +124,16 @@ def standardise(scale, moments, measured, raw, places, values):
     count = u8(0)
     share = 1.0 / max(measured, 1.0)
     for j in range(u8(moments.shape[1])):
+        # Values are cut, so that squares and their sums stay finite.
         x = min(max(raw[j], -FAR_VALUE), FAR_VALUE)
+        # Divided by the root of the mean square of its values, or standardised: see the module's docstring.
         if is_divided(scale, moments, measured, j):
             s = mean_square(moments, measured, x, j)
             z = x / np.sqrt(s) if s > NO_VARIANCE else 0.0
         else:
             v = moments[1, j] * share
             z = (x - moments[0, j]) / np.sqrt(v) if v > NO_VARIANCE else 0.0
+        # Zeros are left out: the list holds only what the projection needs.
         if z != 0.0:
             places[count] = np.float64(j + u8(1))
             values[count] = z
@@ -141,18 +145,22 @@ def standardise(scale, moments, measured, raw, places, values):
 def add_to_moments(scale, moments, measured, raw):
     """Let the row be among those that the moments are of; whether the ``measured`` before cannot carry it."""
     means, squares = moments[0], moments[1]
+    # Welford's update; the shares are computed once for all features.
     share = 1.0 / (measured + 1.0)
     rest, bound = measured * share, farthest(measured) / max(measured, 1.0)
+    # The first rows' moments say too little to scale a row by.
     far = measured < PRIOR_ROWS
     for j in range(u8(moments.shape[1])):
         x = min(max(raw[j], -FAR_VALUE), FAR_VALUE)
         gap = x - means[j]
+        # A value too far out changes the moments so much that the row must be scaled with itself counted.
         if is_divided(scale, moments, measured, j):
             far |= x * x > farthest(moments[2, j]) * mean_square(moments, measured, x, j)
         else:
             far |= gap * gap > bound * squares[j]
         means[j] += gap * share
         squares[j] += gap * gap * rest
+        # The third line counts values that are not 0.
         if moments.shape[0] > 2:
             moments[2, j] += raw[j] != 0.0
     return far
@@ -161,6 +169,7 @@ def add_to_moments(scale, moments, measured, raw):
 @part
 def squared_norm(values, count):
     """‖x‖², in eight sums that take turns."""
+    # Eight sums, and the rest one by one.
     whole = count - count % u8(LANES)
     squares = spread(0.0)
     for k in range(u8(0), whole, u8(LANES)):
@@ -176,10 +185,12 @@ def squared_norm(values, count):
 def normalise(values, count):
     """Divide the entries by their norm; how many there are then, 0 if all of them vanish."""
     q = squared_norm(values, count)
+    # Squares would be too large or too small for floats: the entries are divided by the largest one first.
     if not SMALLEST_NORM < q < LARGEST_NORM:
         m = 0.0
         for k in range(count):
             m = max(m, abs(values[k]))
+        # All entries vanish beside 1: the row counts as a row of zeros.
         if m < LEAST_ENTRY:
             return u8(0)
         for k in range(count):
@@ -196,6 +207,7 @@ def prepare(params, moments, measured, raw, places, values, count):
     """The list of a row that was written down, with the constant, of norm 1; how many entries it has."""
     if params.scale:
         count = standardise(params.scale, moments, measured, raw, places, values)
+    # The constant comes last, so that every sum over the row ends with it.
     if params.bias > 0.0:
         places[count] = 0.0
         values[count] = params.bias

@@ -180,6 +180,7 @@ def sizes(
     H: int, columns: int, width: int, classes: int, moments: int, average: bool, windowed: bool
 ) -> dict[str, tuple[int, ...]]:
     """The shape of each array of a state, but for the tally."""
+    # Without an average its arrays are of size 0.
     kept, kept_classes = (1 + width, classes) if average else (0, 0)
     return {
         "U": (1 + width, columns),
@@ -205,6 +206,7 @@ def moments_of(scale: int) -> int:
 
 def init(params: MaxoutParams, width: int, models: int) -> Maxout:
     H, classes = eights(params.units), classes_of(models)
+    # Recent mistakes are counted only where they decide: about the next mark, or about which of the two predicts.
     windowed = params.half_life != NEVER_FORGET or params.average == CHOSEN_AVERAGE
     wanted = sizes(H, params.pieces * H, width, classes, moments_of(params.scale), bool(params.average), windowed)
     kinds = {"order": np.int64, "marks": np.int64}
@@ -215,6 +217,7 @@ def init(params: MaxoutParams, width: int, models: int) -> Maxout:
 
 def grow(state: Maxout, params: MaxoutParams, width: int, models: int) -> Maxout:
     """Features and classes that are new have no weight yet."""
+    # The state says what it keeps: settings may have changed since it was made.
     columns, (classes, H) = state.U.shape[1], state.W.shape
     classes, average = max(classes_of(models), classes), state.lag.shape[0] > 0
     moments = state.moments.shape[0] if state.moments.shape[1] else 0
@@ -226,9 +229,12 @@ def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
     """The pieces and the classes' weights that predict."""
     seen, since, start = int(state.tally.rows[SEEN]), int(state.marks[ROWS_SINCE_MEAN]), int(state.marks[FROM])
     moves = state.moves.transpose(1, 0, 2).reshape(PENDING_MOVES, -1)
+    # The pieces with all moves that wait, as ``write_waiting`` would leave them.
     U = state.U + state.held @ moves
+    # Before the first mark there is nothing to take a mean of.
     if not seen or not mean_predicts(state, average):
         return U, state.W.copy()
+    # (L + (T − b)u_T)/(T − a), with the moves that wait counted in L.
     lag = state.lag - (state.held * state.shares) @ moves
     share, n = seen - since, seen - start
     return (lag + share * U) / n, (state.class_lag + share * state.W) / n
@@ -237,16 +243,20 @@ def piece_mean(state: Maxout, average: int) -> tuple[np.ndarray, np.ndarray]:
 @inline
 def score(state, params, X, i, out):
     """Write the row down, and its scores; with an average, first those of the mean, then those of the last iterate."""
+    # Only this part depends on the kind of rows; scoring itself is compiled once and called by its address.
     work = work_of(state, out)
     width = u8(state.order.shape[0])
     first, last = stored(X, i)
     q = 0.0
     count = u8(0)
+    # Scaling needs every feature, absent ones as zeros; without it the entries that are not 0 are enough.
     if params.scale:
         if hasattr(X, "indptr"):
+            # Any entry of a sparse row may be absent.
             for j in range(width):
                 work.raw[j] = 0.0
         else:
+            # A dense row may be narrower than the model.
             for j in range(last, width):
                 work.raw[j] = 0.0
         for k in range(first, last):
@@ -261,6 +271,7 @@ def score(state, params, X, i, out):
                 work.values[count] = v
                 count += u8(1)
                 q += v * v
+    # Refused before the jump: the compiled code takes finite rows only.
     if not is_allowed(X, i, q):
         return np.nan
     work.n_entries[0] = np.float64(count)
@@ -272,6 +283,7 @@ def score(state, params, X, i, out):
 def loss_of(state, params, y, out):
     c, live = np.int64(y), state.tally.rows[LIVE]
     r = runner_up(max(live, 2), c, out)  # the second class has weights from the start, though none of its rows was seen
+    # Of the two margins only the one to the runner-up counts.
     loss = max(0.0, 1.0 - (out[u8(c)] - out[u8(r)]))
     return loss, is_mistaken(state, c, r if live > 1 else -1, out)
 
@@ -284,6 +296,7 @@ def update(state, params, X, i, y, s, out, q):
 @cache
 def code_addresses() -> dict[str, int]:
     """Where the code is that scores a row and that learns it."""
+    # The types alone matter here: the code serves all states of these kinds.
     params = MaxoutParams(
         8, 2, 1.0, 1.0, 0.5, 0.0, 0, 0, 1, 1.0, 1, NEVER_FORGET, 0, 0, 0, room_ahead(0, 0, 0, 0, (2, 0))
     )

@@ -31,6 +31,7 @@ u8 = np.uint64
 def project(U, places, values, count, p):
     """p = U·x for all pieces of all units; each sum is in the order of the row."""
     columns = u8(U.shape[1])
+    # Eight vectors of sums at once: each entry of the row is spread once for 64 columns.
     wide = columns - columns % u8(LANES * VECTORS_TOGETHER)
     for c in range(u8(0), wide, u8(LANES * VECTORS_TOGETHER)):
         s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
@@ -53,6 +54,7 @@ def project(U, places, values, count, p):
         store(p, c + u8(40), s5)
         store(p, c + u8(48), s6)
         store(p, c + u8(56), s7)
+    # The columns that are left, eight at a time.
     for c in range(wide, columns, u8(LANES)):
         s0 = spread(0.0)
         for k in range(count):
@@ -63,6 +65,7 @@ def project(U, places, values, count, p):
 @part
 def multiply_waiting(state, places, values, count, products):
     """products_s = x_s·x of the rows that wait; even and odd entries are summed apart, since each sum has to wait."""
+    # Two sums for each half, so that an addition need not wait for the one before.
     low = high = other_low = other_high = spread(0.0)
     even = count - count % u8(2)
     for k in range(u8(0), even, u8(2)):
@@ -85,6 +88,7 @@ def add_waiting(state, products, p):
     """p ← p + Σ_s products_s a_s."""
     columns = u8(state.U.shape[1])
     for c in range(u8(0), columns, u8(LANES)):
+        # Moves are stored by block of columns, so that those of one block lie beside each other.
         v, at = load(p, c), c * u8(PENDING_MOVES)
         for s in range(u8(state.marks[WAITING])):
             v = madd(spread(products[s]), load(state.moves, at + s * u8(LANES)), v)
@@ -104,10 +108,12 @@ def largest_piece(p, i, H, pieces):
 def embed(p, H, pieces, z):
     """z_i = max_j p_ij, divided by its norm."""
     squares = spread(0.0)
+    # The norm is summed in the same pass that finds the largest pieces.
     for i in range(u8(0), H, u8(LANES)):
         v = largest_piece(p, i, H, pieces)
         squares = madd(v, v, squares)
         store(z, i, v)
+    # An embedding of zeros has no direction, and stays 0.
     norm = np.sqrt(total(squares))
     scale = spread(1.0 / norm if norm > 0.0 else 0.0)
     for i in range(u8(0), H, u8(LANES)):
@@ -148,6 +154,7 @@ def score(state, params, work, ahead):
     """The scores of the row whose list is ready: by the last iterate, and by what predicts. See ``found_ahead``."""
     W, H = state.W, u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
+    # The products with rows that wait serve the last iterate and the mean.
     multiply_waiting(state, work.places, work.values, entries_of(work), work.products)
     projection(params, state.U, 0, ahead, work, work.p)
     add_waiting(state, work.products, work.p)
@@ -156,10 +163,12 @@ def score(state, params, work, ahead):
     seen = state.tally.rows[SEEN]
     if params.average and seen > 0:
         score_by_mean(state, params, work, ahead, pieces, seen)
+        # Both are scored for every row: recent mistakes may decide which of them predicts.
         if mean_predicts(state, params.average):
             for c in range(u8(W.shape[0])):
                 work.scores[c] = work.mean_scores[c]
             return
+    # What learns is the last iterate; without a mean it predicts, too.
     for c in range(u8(W.shape[0])):
         work.scores[c] = work.own_scores[c]
     for i in range(H):
@@ -170,9 +179,11 @@ def score(state, params, work, ahead):
 def score_by_mean(state, params, work, ahead, pieces, seen):
     """The scores by the mean of the iterates: see ``learners.maxout.updates``."""
     W, H = state.W, u8(state.W.shape[1])
+    # (L + (T − b)u_T)/(T − a): ``share`` is (T − b)/(T − a).
     n = 1.0 / (seen - state.marks[FROM])
     share = spread((seen - state.marks[ROWS_SINCE_MEAN]) * n)
     projection(params, state.lag, 1, ahead, work, work.mean_p)
+    # A move that waits counts in L with minus its share.
     for k in range(u8(state.marks[WAITING])):
         work.products[k] *= -state.shares[k]
     add_waiting(state, work.products, work.mean_p)

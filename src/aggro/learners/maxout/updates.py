@@ -64,6 +64,7 @@ def move_class(state, c, a, z, share):
     for i in range(u8(0), H, u8(LANES)):
         at, move = u8(c) * H + i, load(z, i) * spread(a)
         store(state.W, at, load(state.W, at) + move)
+        # The lag takes −share of the move: see L in the module's docstring.
         if state.lag.shape[0]:
             store(state.class_lag, at, load(state.class_lag, at) - move * spread(share))
 
@@ -74,10 +75,13 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
     H = u8(state.W.shape[1])
     pieces = u8(state.U.shape[1]) // H
     moved = spread(0.0)
+    # Moves are written behind those of the rows that wait.
     first = u8(state.marks[WAITING]) * u8(LANES)
     for i in range(u8(0), H, u8(LANES)):
+        # ẑ = z + (ℓ′/‖w′‖²)w′, with w′ the difference of the two classes' weights.
         w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
         target = madd(spread(g), w, load(z, i))
+        # Which piece of the unit moves: the one nearest to the target, or the winner.
         if params.nearest:
             best = size(target - load(p, i))
             for j in range(u8(1), pieces):
@@ -89,6 +93,7 @@ def piece_moves(state, params, c, r, g, C_r, z, p):
             gap = target - load(p, j * H + i)
             mine = where_equal(size(gap) if params.nearest else load(p, j * H + i), best, free)
             free = free - mine
+            # The third problem: min(C_r, [|e| − ε]₊) towards the target.
             length = least(spread(C_r), most(size(gap) - spread(params.epsilon), spread(0.0)))
             store(state.moves, first + (j * H + i) * u8(PENDING_MOVES), signed(length, gap) * mine)
             moved = most(moved, length * mine)
@@ -107,6 +112,7 @@ def add_moves(U, held, moves, count):
     """U ← U + Σ_s a_s x_sᵀ, four rows of U and eight columns at a time, along the rows: so memory is read in order."""
     columns, entries = u8(U.shape[1]), u8(U.shape[0])
     whole = entries - entries % u8(4)
+    # Four rows of U share each reading of the moves.
     for j in range(u8(0), whole, u8(4)):
         k, m, n = j + u8(1), j + u8(2), j + u8(3)
         for c in range(u8(0), columns, u8(LANES)):
@@ -120,6 +126,7 @@ def add_moves(U, held, moves, count):
             store(U, q, at_q)
             store(U, r, at_r)
             store(U, t, at_t)
+    # The rows that are left, one by one.
     for j in range(whole, entries):
         for c in range(u8(0), columns, u8(LANES)):
             at_p = load(U, j * columns + c)
@@ -133,6 +140,7 @@ def write_waiting(state):
     """Write the moves that wait."""
     count = u8(state.marks[WAITING])
     add_moves(state.U, state.held, state.moves, count)
+    # The lag takes the same moves, each with minus its share.
     if state.lag.shape[0]:
         for j in range(u8(state.held.shape[0])):
             for s in range(count):
@@ -140,6 +148,7 @@ def write_waiting(state):
         add_moves(state.lag, state.held, state.moves, count)
     state.held[:] = 0.0
     state.marks[WAITING] = 0
+    # What was found ahead belongs to the U before.
     state.marks[PASS_NUMBER] += 1
 
 
@@ -158,6 +167,8 @@ def next_mark(sums, lag, U, share):
     """A new mark: what is between the marks are now the iterates since the second."""
     for j in range(u8(U.shape[0])):
         for k in range(u8(U.shape[1])):
+            # L + (T − b)u_T sums the iterates since the first mark: less those between the marks, it sums those since
+            # the second.
             between = share * U[j, k] + lag[j, k] - sums[j, k]
             sums[j, k] = between
             lag[j, k] = between
@@ -167,26 +178,34 @@ def next_mark(sums, lag, U, share):
 def learn_class(state, params, work, c, s):
     """Solve the three problems for the row that was scored, of class c and weight s; whether anything moved."""
     z = work.own_z
+    # The weight of a move in the lag: how many rows the second mark is back.
     share = np.float64(state.tally.rows[SEEN] - state.marks[ROWS_SINCE_MEAN])
+    # The second class has weights from the start, so there is a runner-up even for the first class.
     r = runner_up(max(state.tally.rows[LIVE], 2), c, work.own_scores)
     H = u8(state.W.shape[1])
+    # All three problems are solved for the last iterate, whatever predicts.
     loss = 1.0 - (work.own_scores[u8(c)] - work.own_scores[u8(r)])
     squares = spread(0.0)
     for i in range(u8(0), H, u8(LANES)):
         squares = madd(load(z, i), load(z, i), squares)
     learns = loss > 0.0 and total(squares) > 0.0  # an embedding of zeros has no direction
+    # The first problem: τ = min(C, (1 − α)ℓ).
     tau = min(params.C * s, (1.0 - params.alpha) * loss) if learns else 0.0
     moved = tau > 0.0
     if moved:
+        # Only the difference of w_c and w_r is asked for: each takes half of the move.
         move_class(state, c, 0.5 * tau, z, share)
         move_class(state, r, -0.5 * tau, z, share)
+    # PAMO-II moves the pieces at every row; a row without entries has no direction to move along.
     if (loss > 0.0 or params.always) and params.C_r > 0.0 and work.n_entries[0] > 0.0:
+        # The second problem: ℓ′ is what the first has left, and w′ are the weights that it has moved.
         left = max(loss - tau, 0.0)
         squares = spread(0.0)
         for i in range(u8(0), H, u8(LANES)):
             w = load(state.W, u8(c) * H + i) - load(state.W, u8(r) * H + i)
             squares = madd(w, w, squares)
         norm = total(squares)
+        # Without a difference there is no direction to a target: ẑ = z.
         g = left / norm if norm > SMALLEST_NORM else 0.0
         if piece_moves(state, params, c, r, g, params.C_r * s, z, work.p):
             moved = True
@@ -200,6 +219,7 @@ def count_recent(state, work, c):
     window, live = state.window, max(state.tally.rows[LIVE], 2)
     own = runner_up(live, c, work.own_scores)
     other = runner_up(live, c, work.mean_scores)
+    # Older mistakes fade, so that the counts are of the last few hundred rows.
     window[OF_LAST] *= 1.0 - 1.0 / FADING_ROWS
     window[OF_MEAN] *= 1.0 - 1.0 / FADING_ROWS
     window[OF_LAST] += work.own_scores[u8(c)] <= work.own_scores[u8(own)]
@@ -210,9 +230,11 @@ def count_recent(state, work, c):
 def is_marked(state, params, seen):
     """Whether a mark is to be set after so many rows: the next one is due, or the mean is behind."""
     window, marks = state.window, state.marks
+    # Without a window marks are at powers of two: seen has a single bit.
     if window.shape[0] == 0:
         return seen & (seen - 1) == 0
     behind = window[OF_MEAN] - window[OF_LAST]
+    # Twice the root of all recent mistakes: chance alone seldom puts the mean so far behind.
     if params.half_life == AUTO_HALF_LIFE and behind > 2.0 * np.sqrt(window[OF_MEAN] + window[OF_LAST] + 1.0):
         window[OF_MEAN] = window[OF_LAST] + AGAINST
     elif np.float64(seen) < window[NEXT_SCORE]:
@@ -220,6 +242,7 @@ def is_marked(state, params, seen):
     grown = np.float64(
         2 * (seen - marks[ROWS_SINCE_MEAN]) if marks[ROWS_SINCE_MEAN] else 1
     )  # the second mark will be the first
+    # The next mark is at b + min(2(b − a), h).
     window[NEXT_SCORE] = np.float64(seen) + max(min(grown, params.half_life) if params.half_life > 0.0 else grown, 1.0)
     return True
 
@@ -230,6 +253,7 @@ def end_row(state, params):
     marks = state.marks
     seen = state.tally.rows[SEEN] + 1
     marked = state.lag.shape[0] > 0 and is_marked(state, params, seen)
+    # A mark sums over U and the lag, so what waits must be in them first.
     if marks[WAITING] == PENDING_MOVES or (marked and marks[WAITING] > 0):
         write_waiting(state)
     if marked:
@@ -249,6 +273,7 @@ def score_written(state, params, out, i):
     if i != SAME_ROW:
         ahead = found_ahead(state, params, i)
         places, values, count = work.places, work.values, entries_of(work)
+        # Prepared ahead by the same moments: the rows before it were counted in a copy.
         if ahead != NOT_AHEAD:
             count = u8(params.ahead.counts[u8(ahead)])
             for k in range(count):
@@ -267,18 +292,22 @@ def learn_scored(state, params, out, y, s):
     seen = state.tally.rows[SEEN]
     if seen == 0:
         begin(state.W, marks[MAXOUT_UNITS], params.seed)
+    # Judged before the row is learned, by the scores that it had.
     if state.window.shape[0] and seen > 0:
         count_recent(state, work, np.int64(y))
     again = False
+    # The row is scored by the moments before it, counted, and prepared again where those cannot carry it.
     if params.scale:
         again = add_to_moments(params.scale, state.moments, marks[NORM_MEASURED], work.raw)
         marks[NORM_MEASURED] += 1
         if again:
             count = prepare(params, state.moments, marks[NORM_MEASURED], work.raw, work.places, work.values, u8(0))
             work.n_entries[0] = np.float64(count)
+    # A new feature turns the pieces or adds to them, so the projection has changed.
     if meet(state, params, work, np.float64(seen - marks[ROWS_SINCE_MEAN])):
         marks[PASS_NUMBER] += 1
         again = True
+    # Scored once more, by what it is learned along.
     if again:
         jump(params.score_at, np.int64(0), (state, params, out, SAME_ROW))
     moved = learn_class(state, params, work, np.int64(y), s)

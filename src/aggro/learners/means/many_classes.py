@@ -56,6 +56,7 @@ class Crowd(NamedTuple):
 
 
 def init(params: MeansParams, width: int, models: int) -> Crowd:
+    # In whole eights, for the vectors of the processor.
     k = eights(models)
     none = np.zeros((width if params.average else 0, k))
     tables = np.zeros((width, k)), np.zeros((width, k)), none
@@ -70,6 +71,7 @@ def crowd_of(pair: Pair, params: MeansParams, width: int, models: int) -> Crowd:
     """One problem of two classes as two mirrored ones: −w = a·(−u) + (−c)·S₀ + (−b)·S₁."""
     crowd = init(params, width, models)
     rows = pair.W.shape[0]
+    # The first class's problem is the mirror image of the second's.
     for parts, mine in ((crowd.U[:rows], pair.W), (crowd.b[0:1], pair.b[None])):
         parts[:, 0], parts[:, 1] = -mine[:, U], mine[:, U]
     for parts, mine in ((crowd.S[:rows], pair.W), (crowd.b[1:2], pair.b[None])):
@@ -79,6 +81,7 @@ def crowd_of(pair: Pair, params: MeansParams, width: int, models: int) -> Crowd:
             parts[:, 0], parts[:, 1] = -mine[:, V], mine[:, V]
     for a in (0, SUMS):
         scale, of_plus, of_minus = pair.shares[a : a + SUMS, 0]
+        # −w = a·(−u) + (−c)·S₀ + (−b)·S₁: what was of the other class is of its own now.
         crowd.shares[a : a + SUMS, 0] = scale, -of_minus, -of_plus
         crowd.shares[a : a + SUMS, 1] = scale, of_plus, of_minus
     crowd.counts[:2] = pair.counts
@@ -122,6 +125,7 @@ def total(values, n):
 def score_classes(state, X, i, space, scalars):
     """The scores by the scalars from line ``scalars`` on, and the products with the sums; whether all are floats."""
     columns = u8(state.counts.shape[0])
+    # One reading of the row for u and one for the sums serve all problems.
     scores, products = space.scores, space.products
     ordinary = True
     for block in range(u8(0), columns, u8(LANES)):
@@ -129,6 +133,7 @@ def score_classes(state, X, i, space, scalars):
         d = dots(X, i, state.S, block) + load(state.b, columns + block)
         ordinary &= all_below(size(d), spread(HUGE))
         store(products, block, d)
+    # T·x is the sum of the products with the classes' sums.
     every = spread(total(products, columns))
     at = u8(scalars) * columns
     for block in range(u8(0), columns, u8(LANES)):
@@ -155,6 +160,7 @@ def score_averaged(state, params, X, i, out):
     columns = u8(state.counts.shape[0])
     q = norm(X, i) + params.bias
     space = space_of(state, out)
+    # The sums of the scalars over the rows, with v, give the sum of the iterates.
     ordinary = score_classes(state, X, i, space, SUMS)
     seen = spread(np.float64(state.tally.rows[SEEN]))
     for block in range(u8(0), columns, u8(LANES)):
@@ -181,9 +187,11 @@ def demand(state, params, y, s, space, q, counting):
     columns = u8(state.counts.shape[0])
     c = u8(np.int64(y))
     scores, products = space.scores, space.products
+    # The sums before this row; the row itself is added below for the class that it enters.
     every, rows = total(products, columns), total(state.counts, columns)
     shares = state.shares
     moved = False
+    # Columns of classes to come move nowhere.
     for k in range(columns):
         space.to_u[k] = space.to_v[k] = space.to_sum[k] = 0.0
     space.to_sum[c] = counting
@@ -191,12 +199,15 @@ def demand(state, params, y, s, space, q, counting):
         own = k == c
         of_sum = OF_PLUS if own else OF_MINUS
         sign = 1.0 if own else -1.0
+        # The row enters S_y, and u takes −(b/a)x or −(c/a)x, so that no weight changes by that.
         move = -counting * shares[of_sum, k] / shares[SCALE_OF_W, k]
         left = 1.0 - sign * scores[k]
+        # The score is used up: from here on the place says whether the problem made a step.
         scores[k] = 0.0
         if left > 0.0 and q > TINY_SCALE:  # a row of zeros makes no step, but its class has one more
             plus, minus = products[k], every - products[k]
             n_plus, n_minus = state.counts[k], rows - state.counts[k]
+            # The prototype has this row in it: the product with its sum grows by q.
             if own:
                 plus += counting * q
                 n_plus += counting
@@ -204,12 +215,14 @@ def demand(state, params, y, s, space, q, counting):
                 minus += counting * q
                 n_minus += counting
             proto = share(params, n_plus) * plus - share(params, n_minus) * minus
+            # a·u is the part of w that moves along the row.
             along = pull(params, left, proto, sign, q, s) / shares[SCALE_OF_W, k]
             if along < LONGEST_ROW_NORM:
                 move += sign * along
                 scores[k] = 1.0
                 moved = True
         space.to_u[k] = move
+        # v takes what the sums A, B and C would give of this move, so that the sum of the iterates so far stays.
         space.to_v[k] = -shares[SUMS + SCALE_OF_W, k] * move - counting * shares[SUMS + of_sum, k]
     return moved
 
@@ -219,14 +232,17 @@ def finish(state, params, y, stepped, counting):
     """The scalars after the row; ``stepped`` marks the problems that made a step."""
     columns = u8(state.counts.shape[0])
     shares, counts = state.shares, state.counts
+    # Counted before the step: the prototype is of all rows, this one among them.
     counts[u8(np.int64(y))] += counting
     rows = total(counts, columns)
     average = state.V.shape[0] > 0
     for k in range(u8(state.tally.rows[LIVE])):
         if stepped[k] != 0.0:
             advance(shares, k, params.gamma, share(params, counts[k]), share(params, rows - counts[k]))
+            # When a becomes small, u takes it over before it loses digits.
             if folds(shares, k, average):
                 fold(state, k)
+        # The iterate after this row joins the sums, whether it has moved or not.
         if average:
             for p in range(u8(SUMS)):
                 shares[u8(SUMS) + p, k] += shares[p, k]
@@ -236,8 +252,10 @@ def finish(state, params, y, stepped, counting):
 def fold(state, k):
     """u_k takes over a_k, and v_k the sum of the iterates."""
     shares, columns, width = state.shares, state.counts.shape[0], state.U.shape[0]
+    # The intercept is the last line.
     for j in range(width + 1):
         u = state.U[j] if j < width else state.b[0]
+        # First v, by the scalars as they are; then u changes.
         if state.V.shape[0]:
             sums = state.S[j] if j < width else state.b[1]
             v = state.V[j] if j < width else state.b[2]
@@ -255,6 +273,7 @@ def update(state, params, X, i, y, s, out, q):
     counting = np.float64(params.counting)
     space = space_of(state, out)
     moved = demand(state, params, y, s, space, q, counting)
+    # In later passes over the same rows nothing is summed, and a row without a step changes nothing.
     if moved or params.counting:
         bias = spread(params.bias)
         adds(X, i, space.to_u, state.U)

@@ -68,6 +68,7 @@ class Queue(NamedTuple):
 
 
 def init(params: MeansParams, width: int, models: int) -> Queue:
+    # Two classes share line 0; room for more has a line for each.
     lines = 1 if models <= 2 else models
     return Queue(
         new_tally(models),
@@ -84,6 +85,7 @@ def init(params: MeansParams, width: int, models: int) -> Queue:
 
 
 def grow(state: Queue, params: MeansParams, width: int, models: int) -> Queue:
+    # The state says what it keeps: settings may have changed since.
     asked = params._replace(queue=state.ring.shape[1], average=int(state.U.shape[0] > 0))
     return grown_into(state, init(asked, width, models))
 
@@ -99,17 +101,20 @@ def of_queue(state: Queue, average: int) -> np.ndarray:
 def by(state, params, X, i, out, mean):
     """The scores by the last classifiers, or by the means of the iterates."""
     q = norm(X, i) + params.bias
+    # Before the split only line 0 is a problem.
     lines = u8(state.W.shape[0]) if state.split[0] else u8(1)
     ordinary = is_allowed(X, i, q)
     rows = np.float64(state.tally.rows[SEEN])
     for k in range(lines):
         f = dot(X, i, state.W[k, 1:]) + state.W[k, 0]
         if mean:
+            # f − (u·x)/T is the score of the mean.
             f -= (dot(X, i, state.U[k, 1:]) + state.U[k, 0]) / rows
         ordinary &= abs(f) < HUGE
         out[k] = f
     if not ordinary:
         return np.nan
+    # With room for more but two classes seen: the two scores mirror each other.
     if state.W.shape[0] > 1 and not state.split[0]:
         for k in range(u8(2), u8(state.W.shape[0])):
             out[k] = 0.0
@@ -139,6 +144,7 @@ def loss_of(state, params, y, out):
 def split(state):
     """Two problems that mirror each other, of the one that two classes share."""
     state.split[0] = 1
+    # The shared problem is that of the second class; the first gets its mirror image.
     for j in range(state.W.shape[1]):
         state.W[1, j], state.W[0, j] = state.W[0, j], -state.W[0, j]
         for n in range(state.ring.shape[1]):
@@ -155,21 +161,25 @@ def split(state):
 @part
 def update(state, params, X, i, y, s, out, q):
     c = u8(np.int64(y))
+    # Every counted row enters two sums, that of all and that of its class, before its step: the prototype has it.
     if params.counting:
         for line in (u8(ALL_CLASSES), c + u8(1)):
             add(X, i, 1.0, state.S[line, 1:])
             state.S[line, 0] += params.bias
             state.counts[line] += 1.0
     several = state.tally.rows[LIVE] > 2
+    # The first row of a third class: before its step each class has a problem of its own.
     if several and not state.split[0]:
         split(state)
     if not q > TINY_SCALE:  # a row of zeros
         return False
+    # The prototype of two classes is the difference of their two sums.
     if not several:
         sign = 2.0 * y - 1.0
         f = out[0] if state.W.shape[0] == 1 else out[1]
         return step(state, params, X, i, u8(0), u8(2), u8(1), sign, f, s, q)
     moved = False
+    # The prototype of a class against the rest needs the sum of all rows less its own.
     for k in range(u8(state.tally.rows[LIVE])):
         moved |= step(state, params, X, i, k, k + u8(1), u8(ALL_CLASSES), 1.0 if k == c else -1.0, out[k], s, q)
     return moved
@@ -180,8 +190,10 @@ def step(state, params, X, i, k, plus, minus, sign, f, s, q):
     """The step of problem k, its prototype of the lines ``plus`` and ``minus`` of the sums; whether there was one."""
     if 1.0 - sign * f <= 0.0:
         return False
+    # The last classifier enters the ring before the step, which starts from the ring's mean.
     enqueue(state, params, k)
     total = state.total[k]
+    # The sum is of w/N: while the ring is not full, it is scaled up to the mean of the classifiers present.
     stretch = np.float64(params.queue) / state.places[k, QUEUE_FILLED] if params.ages.shape[0] == 0 else 1.0
     f = (product(X, i, total[0]) + product(X, i, total[1])) * stretch
     n_plus, n_minus = state.counts[plus], state.counts[minus]
@@ -192,12 +204,15 @@ def step(state, params, X, i, k, plus, minus, sign, f, s, q):
     of_plus, of_minus = share(params, n_plus), share(params, n_minus)
     proto = of_plus * p_plus - of_minus * p_minus
     alpha = sign * pull(params, 1.0 - sign * f, proto, sign, q, s) / (1.0 + params.gamma)
+    # A step too long is left out, but the weights still go to the mean and the prototype.
     if not abs(alpha) < LONGEST_ROW_NORM:
         alpha = 0.0
+    # S_rest = S_all − S_k: the line of the class counts once more.
     others = of_minus if minus == u8(ALL_CLASSES) else 0.0
     move(state, k, plus, minus, stretch, params.gamma, of_plus + others, of_minus)
     add(X, i, alpha, state.W[k, 1:])
     state.W[k, 0] += alpha * params.bias
+    # The lag takes the same move, as often as it counts.
     if state.U.shape[0]:
         lag = alpha * lag_share(state)
         add(X, i, lag, state.U[k, 1:])
@@ -219,6 +234,7 @@ def move(state, k, plus, minus, stretch, gamma, of_plus, of_minus):
     share = lag_share(state)
     for j in range(u8(W.shape[0])):
         w = (stretch * (total[0, j] + total[1, j]) + gamma * (of_plus * S[plus, j] - of_minus * S[minus, j])) * rest
+        # Every weight moves, so the lag moves over the whole width, too.
         if state.U.shape[0]:
             state.U[k, j] += share * (w - W[j])
         W[j] = w
@@ -231,6 +247,7 @@ def enqueue(state, params, k):
     newest, filled = state.places[k, QUEUE_NEXT], state.places[k, QUEUE_FILLED]
     slot = state.ring[k, newest]
     high = low = 0.0
+    # A running sum: one enters, one leaves. Weights by age change all terms at each step, and are summed below.
     if params.ages.shape[0] == 0:
         high, low = exchange(state.total[k], state.W[k], slot, np.float64(size))
     for j in range(u8(slot.shape[0])):
@@ -238,6 +255,7 @@ def enqueue(state, params, k):
     state.places[k, QUEUE_NEXT] = (newest + 1) % size
     state.places[k, QUEUE_FILLED] = min(filled + 1, size)
     state.peaks[k] = max(state.peaks[k], high)
+    # The sum is so small beside its terms that it may be rounding error: the sum is recomputed.
     if params.ages.shape[0] or low < LOST_PRECISION * state.peaks[k]:
         gather(state, params, k, newest)
 
@@ -246,6 +264,7 @@ def enqueue(state, params, k):
 def put(total, j, term):
     """Add to a sum; what rounding takes from it is kept."""
     high = total[0, j]
+    # The rounding error of a sum of two floats, exact in any order of size (Knuth).
     after = high + term
     rounded = after - high
     total[0, j] = after
@@ -260,6 +279,7 @@ def exchange(total, new, old, size):
     """
     entered = left = 0.0
     for j in range(u8(new.shape[0])):
+        # Divided before they are added, so that the sum is a float where the classifiers are.
         put(total, j, new[j] / size)
         put(total, j, -old[j] / size)
         entered = max(entered, abs(new[j] / size))
@@ -273,12 +293,14 @@ def gather(state, params, k, newest):
     total, ring, size = state.total[k], state.ring[k], params.queue
     weight = np.float64(size)
     if params.ages.shape[0]:
+        # Normalised by the weights of the classifiers present: the ring may not be full.
         weight = 0.0
         for age in range(state.places[k, QUEUE_FILLED]):
             weight += params.ages[age]
     for j in range(u8(total.shape[1])):
         total[0, j] = total[1, j] = 0.0
     state.peaks[k] = 0.0
+    # From the newest back; the ring's places go around.
     for age in range(state.places[k, QUEUE_FILLED]):
         slot = ring[(newest - age) % size]
         if params.ages.shape[0]:

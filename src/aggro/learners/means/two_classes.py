@@ -136,11 +136,13 @@ def drift(state, y, counting):
 def demand(state, params, y, s, f, first, second, q, counting):
     """How far u goes along the row, and whether the row makes a step; nothing is changed yet."""
     sign = 2.0 * y - 1.0
+    # The row enters its sum whether it makes a step or not.
     du = drift(state, y, counting)
     left = 1.0 - sign * f
     if left <= 0.0 or not q > TINY_SCALE:  # a row of zeros makes no step, but its class has one more
         return du, False
     n_first, n_second = state.counts[0], state.counts[1]
+    # The prototype has this row in it: the product with its sum grows by q.
     if y > 0.5:
         second += counting * q
         n_second += counting
@@ -148,7 +150,9 @@ def demand(state, params, y, s, f, first, second, q, counting):
         first += counting * q
         n_first += counting
     proto = share(params, n_second) * second - share(params, n_first) * first
+    # a·u is the part of w that moves along the row.
     move = pull(params, left, proto, sign, q, s) / state.shares[SCALE_OF_W, 0]
+    # A step too long would leave weights without finite scores, so it is not made.
     if not move < LONGEST_ROW_NORM:
         return du, False
     return du + sign * move, True
@@ -165,6 +169,7 @@ def to_mean(state, y, du, counting):
 @inline
 def advance(shares, k, gamma, of_plus, of_minus):
     """A step of problem k: the weights shrink and take their part of the prototype."""
+    # w ← (w + γm̃)/(1 + γ) changes three scalars, and nothing of the width.
     rest = 1.0 / (1.0 + gamma)
     shares[SCALE_OF_W, k] *= rest
     shares[OF_PLUS, k] = (shares[OF_PLUS, k] + gamma * of_plus) * rest
@@ -181,12 +186,16 @@ def folds(shares, k, average):
 def finish(state, params, y, moved, counting):
     """The scalars after the row."""
     shares, counts = state.shares, state.counts
+    # Counted before the step: the prototype is of all rows, this one among them.
     counts[u8(np.int64(y))] += counting
     average = state.W.shape[1] > V
     if moved:
         advance(shares, u8(0), params.gamma, share(params, counts[1]), share(params, counts[0]))
+        # When a becomes small, u takes it over before it loses digits; with an average sooner, whose terms grow with
+        # 1/a.
         if folds(shares, u8(0), average):
             fold(state)
+    # The iterate after this row joins the sums, whether it has moved or not.
     if average:
         for k in range(u8(SUMS)):
             shares[u8(SUMS) + k, 0] += shares[k, 0]
@@ -199,6 +208,7 @@ def fold(state):
     shares, W = state.shares, state.W
     for j in range(W.shape[0] + 1):
         part = W[j] if j < W.shape[0] else state.b
+        # First v, by the scalars as they are; then u changes.
         if part.shape[0] > V:
             part[V] += shares[SUMS + SCALE_OF_W, 0] * part[U] + shares[SUMS + OF_PLUS, 0] * part[S1]
             part[V] += shares[SUMS + OF_MINUS, 0] * part[S0]
@@ -213,6 +223,7 @@ def update(state, params, X, i, y, s, out, q):
     counting = np.float64(params.counting)
     du, moved = demand(state, params, y, s, f, first, second, q, counting)
     dv = to_mean(state, y, du, counting)
+    # In later passes over the same rows nothing is summed, and a row without a step changes nothing.
     if moved or params.counting:
         c = u8(S1 if y > 0.5 else S0)
         enter(X, i, state.W, c, du, counting, dv)

@@ -15,10 +15,12 @@ def bad_value(X: np.ndarray | CSR, row: int, names: list[Any] | None, low: float
 
     If there is no such value in it, or no such row (-1), the model itself has no finite score for the rows.
     """
+    # The pass reports a row; the search finds the column, or nothing if the row is finite and the score is not.
     i, j = first_bad(X, row, low)
     if row < 0 or i != row:
         return bad_state()
     if isinstance(X, CSR):
+        # The search names the column; a sparse row stores the value beside that index.
         stored = slice(X.indptr[i], X.indptr[i + 1])
         value = X.data[stored][X.indices[stored] == j][0]
     else:

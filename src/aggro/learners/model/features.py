@@ -78,12 +78,14 @@ class Scratch:
         No code of a user's runs in here: it could fill the same memory.
         """
         n = len(positions)
+        # Twice the entries, so that longer and longer rows do not make new arrays each time.
         if n > self.room:
             self.__init__(2 * n)  # type: ignore[misc]
         if isinstance(positions, np.ndarray):
             self.values[:n] = values
             self.indices[:n] = positions
         else:
+            # Packed by ``struct`` from Python's integers: quicker than to make an array of a few numbers.
             self.bytes[: 8 * n] = values  # type: ignore[assignment]
             struct.pack_into(f"{n}I", self.indices.data, 0, *positions)
         self.indptr[1] = n
@@ -142,6 +144,7 @@ class Features:
         return {"n": self.n, "reserved": self.reserved, "names": self.names}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
+        # The index follows from the names: files hold no second copy of it.
         self.__init__(saved["reserved"])  # type: ignore[misc]
         self.n, self.names = saved["n"], saved["names"]
         self.index = {name: j for j, name in enumerate(self.names or ())}
@@ -156,8 +159,10 @@ class Features:
 
     def forget_from(self, n: int, n_names: int | None) -> None:
         """Remove the features from number n on, which a failed call had added."""
+        # The common case of a call that failed: it had added nothing.
         if self.n == n and n_names == (None if self.names is None else len(self.names)):
             return
+        # Compiled code holds the addresses of the list and the dict, which change below.
         self.reader = None
         if n_names is None:
             self.names, self.index = None, {}
@@ -166,18 +171,21 @@ class Features:
                 self.index.pop(name, None)
             del self.names[n_names:]
         self.n = n
+        # Names that are not plain may be among those removed.
         self.plain = self.plain or are_plain(self.names or ())
 
     def reader_for(self, entries: int) -> Reader | None:
         """A reader of dicts with this many entries; None where Python has to read them."""
         if self.names is None or not CAN_READ_DICTS:
             return None
+        # Twice the entries, so that slightly longer dicts find room.
         if self.reader is None or entries > self.reader.room:
             self.reader = Reader(self.names, self.index, self.plain, max(64, 2 * entries))
         return self.reader
 
     def positions(self, names: Sequence[Any], grow: bool) -> np.ndarray:
         """The positions of named features, -1 for unknown ones; with ``grow`` those are added."""
+        # A model without names that has learned from arrays cannot tell which name belongs to which position.
         if self.names is None:
             if self.n and not self.reserved:
                 raise ValueError(
@@ -188,6 +196,7 @@ class Features:
                 self.names = []
         index = self.index
         if grow:
+            # Names that are known keep their positions; new ones follow in the order in which they come.
             self.add(name for name in names if name not in index)
         return np.fromiter((index.get(name, -1) for name in names), np.int64, len(names))
 
@@ -202,8 +211,10 @@ class Features:
                     f"Feature {name!r} is one more than the {n} there is room for. "
                     + ("Raise n_features, or leave it None." if self.reserved else "")
                 )
+            # Names of text need no check: every model file can hold them.
             if type(name) is not str:
                 check_name(name)
+            # Other kinds of names run code of a user's to be compared, which compiled code cannot do.
             if type(name) not in PLAIN_NAMES:
                 self.plain, self.reader = False, None
             names.append(name)  # first: what is not in the list could not be taken back
@@ -216,6 +227,7 @@ class Features:
         it is to be scored. Values must not be below ``least``; those of known features are the kernel's to look at.
         """
         keys, values = keys_and_values(x)
+        # The common case, with all features known, takes one look into the dict for each.
         try:
             positions = [self.index[key] for key in keys]
         except KeyError:
@@ -225,8 +237,10 @@ class Features:
             known = [k for k, position in enumerate(positions) if position >= 0]
             keys, values = tuple(keys[k] for k in known), tuple(values[k] for k in known)
             positions = [positions[k] for k in known]
+        # A user-defined mapping may give a key twice, and one of its values would be lost below.
         if len(set(positions)) < len(positions):
             raise ValueError(f"Feature {repeated(keys, positions)!r} comes more than once in a row. Give it once.")
+        # In index order, so that a row means the same sum of the same products whatever the order of its keys.
         ascending = sorted(positions)
         if ascending and ascending[-1] >= self.n:  # compiled code would believe it
             raise ValueError("A row has features whose == or hash changes its mind. Name features by text.")
@@ -234,6 +248,7 @@ class Features:
         if positions != ascending:
             by_position = dict(zip(positions, values, strict=True))
             positions, ordered = ascending, tuple(by_position[position] for position in ascending)
+        # ``array`` refuses text and what is no number; the error then names the feature.
         try:
             numbers = array("d", ordered)
         except (TypeError, OverflowError) as error:
@@ -250,6 +265,7 @@ class Features:
         """Convert a row to the kernel's form if all its features are known; None otherwise."""
         where, what = row
         n = where.shape[0]
+        # Rows from inside go by index: where features have names, or an index is new, the long way decides.
         if self.names is not None or (n and where[n - 1] >= self.n):
             return None
         return self._row(where, what)
@@ -259,6 +275,7 @@ class Features:
         where, what = checked_pair(indices, values)
         if where.shape[0]:
             top = int(where[-1])
+            # Names, or ``n_features``, fix the number of features; else indices may grow it.
             limit = len(self.names) if self.names is not None else self.reserved
             if limit is not None and top >= limit:
                 by = "names" if self.names is not None else "n_features"
@@ -268,6 +285,8 @@ class Features:
                     self.n = top + 1
                 else:
                     known = where < self.n
+                    # A bad value among the known ones is reported by the kernel first, as it would be in a row to
+                    # learn.
                     if allowed(what[known], least).all():  # else the kernel finds those first
                         check_values(where[~known].tolist(), what[~known], least)
                     where, what = where[known], what[known]
@@ -374,11 +393,13 @@ def checked_pair(indices: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"The indices of a row must be integers, got {where.dtype}.")
     if what.dtype.kind not in "iufb":
         raise TypeError(f"The values of a row must be real numbers, got {what.dtype}.")
+    # Checked as integers of any width: 32 bits are all that the kernel's indices hold.
     if where.shape[0] and (where.min() < 0 or where.max() >= MAX_FEATURES):
         bad = where[(where < 0) | (where >= MAX_FEATURES)][0]
         raise ValueError(f"Index {bad} of a row is outside 0 … {MAX_FEATURES - 1}.")
     what = what.astype(np.float64)
     if where.shape[0] > 1 and not (where[1:] > where[:-1]).all():
+        # Repeated indices are summed, as sparse matrices do.
         where, group = np.unique(where, return_inverse=True)
         what = np.bincount(group, weights=what, minlength=where.shape[0])
     return where, what

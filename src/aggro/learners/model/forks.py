@@ -83,6 +83,7 @@ def turn_of(owner: Any) -> Turn:
     """The turn that calls to this object take, made with the first of them."""
     turn: Turn | None = owner.__dict__.get("_lock")
     if turn is None:
+        # Two threads may get here at once: ``setdefault`` under the lock lets both have the same turn.
         with BEGINNING.lock:
             turn = owner.__dict__.setdefault("_lock", Turn())
     return turn
@@ -110,17 +111,21 @@ def wait(lock: Any) -> None:
 def before() -> None:
     """Wait until no state is being changed in place."""
     wait(FORKING)
+    # Models may be made while the guards of others are awaited: go on until no new ones are there.
     guarded: set[int] = set()
     while True:
         ENLISTING.acquire()
         new = {number: each for number, each in LIVE_MODELS.copy().items() if number not in guarded}
         if not new:
             break
+        # Released while waiting: the thread that holds a guard may have to enlist a model before it lets go.
         ENLISTING.release()
         guarded.update(new)
         for model in living(new):
             wait(model.guard)
+            # A pass may be long, so the fork does not wait for it: its lock is renewed in the child.
             take(model.learning, model.renew)
+    # Still held: no model is made between here and the fork.
     AFTER_FORK.append((ENLISTING.release, ENLISTING.release))
     for turn in living(TURNS):
         take(turn.lock, turn.renew)

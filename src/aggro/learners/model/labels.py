@@ -30,6 +30,7 @@ def encode_two(values, known, codes):
     zero, one = known[0], known[1]
     others = False
     for i in range(values.shape[0]):
+        # No branch: the loop may compare several labels with one instruction.
         codes[i] = np.float64(values[i] == one)
         others |= (values[i] != one) & (values[i] != zero)
     return not others
@@ -59,14 +60,18 @@ def same(a, i, b, k):
 @kernel
 def encode_known(values, weights, known, n_known, codes, firsts):
     """Number labels by a search among the known; returns how many are known then, or -1 if there is no room."""
+    # Labels often come in runs, so the one before is compared first.
     last = 0
     untried = weights.shape[0] == 0
     for i in range(values.shape[0]):
         if values.ndim == 1:  # known when compiled
+            # Two known classes are the common case: the rest of the array is tried without branches, once. If it holds
+            # others, the search goes on from here.
             if n_known == 2 and untried:
                 untried = False
                 if encode_two(values[i:], known, codes[i:]):
                     return 2
+        # A row of weight 0 is not there: its label is not learned, and its number does not matter.
         if weights.shape[0] and weights[i] == 0.0:
             codes[i] = 0.0
             continue
@@ -75,6 +80,7 @@ def encode_known(values, weights, known, n_known, codes, firsts):
             while last < n_known and not same(values, i, known, last):
                 last += 1
             if last == n_known:
+                # No room for another label: the caller goes on with a dict.
                 if n_known == known.shape[0]:
                     return -1
                 known[n_known] = values[i]
@@ -118,6 +124,7 @@ class Labels:
         """With these new classes, numbered in this order."""
         if not labels:
             return self
+        # A copy: labels in use by readers never change.
         codes = dict(self.codes)
         for label in labels:
             codes[label] = len(codes)
@@ -125,6 +132,7 @@ class Labels:
 
     def with_label(self, label: Any) -> tuple[Labels, int]:
         """The labels with this one among them, and its number."""
+        # An array of one element, so that lists and other sequences are refused as labels.
         one = np.asarray([label])
         if one.shape != (1,):
             raise ValueError(f"The label of a row must be a string, an integer or a boolean, got {label!r}.")
@@ -139,6 +147,7 @@ class Labels:
         before.
         """
         result = None
+        # From the quickest to the slowest way; one that does not apply returns None, and the last one takes everything.
         if y.dtype.kind in "iufb":
             result = self._encode_numbers(y, weights)
         elif y.shape[0] >= MANY_TEXTS and y.dtype.kind in "UO":
@@ -146,6 +155,7 @@ class Labels:
         elif y.dtype.kind == "U":
             result = self._encode_text(y, weights)
         codes, added, firsts = result if result is not None else self._encode_any(y, weights)
+        # Numbers that were known before have no first row here: −1.
         return self.adding(added), codes, np.concatenate([np.full(len(self.codes), -1, np.int64), firsts])
 
     def _encode_numbers(self, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list, np.ndarray] | None:
@@ -158,6 +168,7 @@ class Labels:
         if not plain:
             check_exact(y)
         seen = list(self.codes)
+        # A linear search does not pay for many classes, and int64 holds no text and no larger numbers.
         if len(seen) >= SEARCHED or any(isinstance(label, str) or abs(label) >= INT64_LABELS for label in seen):
             return None
         if not plain and y.dtype.kind in "fu" and y.shape[0] and np.abs(y).max() >= INT64_LABELS:
@@ -179,11 +190,13 @@ class Labels:
         seen = list(self.codes)
         if len(seen) >= SEARCHED or not all(isinstance(label, str) and label[-1:] != "\0" for label in seen):
             return None  # arrays do not keep a NUL at the end
+        # As wide as the widest label, so that letters compare position by position.
         width = max([y.dtype.itemsize // 4, 1, *map(len, seen)])
         if width > LONGEST_LABEL:
             return None
         known = np.zeros(SEARCHED, f"<U{width}")
         known[: len(seen)] = seen
+        # Letters as numbers: a label is a row of 32-bit words.
         letters = np.ascontiguousarray(y, f"<U{width}").view(np.uint32).reshape(-1, width)
         return self._search(y, letters, known.view(np.uint32).reshape(-1, width), weights)
 
@@ -203,16 +216,20 @@ class Labels:
         """For objects and for many classes; the interpreter's own loops, over what a dict has of each label."""
         labels, live = plain_labels(y), None
         if weights.shape[0] and not weights.all():
+            # Labels of rows of weight 0 are not learned, so only live rows are numbered.
             live = np.flatnonzero(weights)
             labels = [labels[i] for i in live.tolist()]
+        # A dict keeps the order of first appearance, which is that of the class numbers.
         added = [label for label in dict.fromkeys(labels) if label not in self.codes]
         firsts = np.empty(0, np.int64)
         if added:
+            # Built from the end, so that the first place of each label is the one that stays.
             where = dict(zip(reversed(labels), range(len(labels) - 1, -1, -1), strict=True))
             firsts = np.array([where[label] for label in added], np.int64)
         table = {**self.codes, **{label: len(self.codes) + k for k, label in enumerate(added)}}
         codes = np.fromiter(map(table.__getitem__, labels), np.float64, len(labels))
         if live is not None:
+            # Back to the places among all rows; the number of a row of weight 0 does not matter.
             whole = np.zeros(y.shape[0])
             whole[live] = codes
             codes, firsts = whole, live[firsts]
@@ -221,6 +238,7 @@ class Labels:
 
 def unpacked(y: Any) -> Any:
     """Labels in an array, where that can be had sooner than NumPy and pandas give it: the labels of theirs."""
+    # A list of texts is numbered in compiled code and comes back as letters, which compare sooner than objects.
     if type(y) is list and len(y) >= MANY_TEXTS and type(y[0]) is str:
         texts = np.array(y, object)
         numbered = NO_LABELS._encode_many(texts, np.empty(0)) if texts.ndim == 1 else None
@@ -228,6 +246,7 @@ def unpacked(y: Any) -> Any:
             return np.array(numbered[1])[numbered[0].astype(np.intp)]
     dtype = getattr(y, "dtype", None)
     if hasattr(y, "factorize") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "") == "O":
+        # Columns in pyarrow's memory are numbered without making a Python object of each label.
         if len(y) >= MANY_TEXTS and hasattr(getattr(y, "array", y), "__arrow_array__"):
             from aggro.learners.model.text_labels import texts_of
 
@@ -244,6 +263,7 @@ def are_plain_floats(y: np.ndarray) -> bool:
     """Whether labels are floats that nothing is to be said against; False where that cannot be said soon."""
     if y.dtype != np.float64 or y.ndim != 1 or not (y.flags.c_contiguous and y.flags.aligned):
         return False
+    # Read-only, as compiled code takes all data.
     view = y.view()
     view.flags.writeable = False
     return bool(whole_and_exact(view))
@@ -251,6 +271,7 @@ def are_plain_floats(y: np.ndarray) -> bool:
 
 def all_same(y: np.ndarray) -> bool:
     """Whether all labels are the first one; most arrays tell soon."""
+    # Windows that double: arrays that differ early cost little, and others are compared in large pieces.
     start, size = 0, 64
     while start < y.shape[0]:
         if not (y[start : start + size] == y[0]).all():
@@ -261,6 +282,7 @@ def all_same(y: np.ndarray) -> bool:
 
 def plain_labels(y: np.ndarray) -> list[Any]:
     """The labels as Python objects, refused where they are not labels."""
+    # Floats are accepted as labels only if they are whole numbers.
     if y.dtype.kind == "f" and not np.array_equal(y, np.trunc(y)):
         raise ValueError(f"Unknown label type: continuous. Labels must be strings, integers or booleans, got {y[:3]}.")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
@@ -270,6 +292,7 @@ def plain_labels(y: np.ndarray) -> list[Any]:
         raise ValueError(f"Unknown label type: {y.dtype}. Labels must be strings, integers or booleans.")
     labels: list[Any] = y.tolist()
     if y.dtype.kind == "O":
+        # Kinds instead of labels are checked: there are few, whatever the number of rows.
         kinds = dict.fromkeys(map(type, labels))
         for kind in kinds:
             if not issubclass(kind, PLAIN_LABELS):
@@ -278,6 +301,7 @@ def plain_labels(y: np.ndarray) -> list[Any]:
                 check_exact(np.array([label for label in labels if isinstance(label, float)]))
             if issubclass(kind, int) and any(isinstance(label, int) and abs(label) >= TOO_LONG for label in labels):
                 raise ValueError("A label is an integer of more than 1,000 digits. Give such labels as text.")
+        # A subclass may compare by code of its own, so its labels become objects of the plain kind.
         if not kinds.keys() <= set(PLAIN_LABELS):
             labels = list(map(plain_label, labels))
     return labels
@@ -301,6 +325,7 @@ def check_exact(y: np.ndarray) -> None:
 
 def sorted_names(labels: Iterable[Any]) -> np.ndarray:
     """Labels as one sorted array."""
+    # Text and numbers have no common order, so ``sorted`` would fail without saying which labels differ.
     unique = list(dict.fromkeys(labels))
     if any(isinstance(v, str) for v in unique) and not all(isinstance(v, str) for v in unique):
         odd = next(v for v in unique if not isinstance(v, str))

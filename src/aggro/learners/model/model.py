@@ -157,6 +157,7 @@ class Model:
     def undisturbed(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` with the guard held, so that no call can begin within it."""
         with self.guard:
+            # The guard is re-entrant, the mark is not: an outer ``undisturbed`` has set it already, and clears it.
             if self.in_call.locked():  # by this thread, which has the guard
                 return work(*args)
             self.calling_thread = get_ident()
@@ -165,6 +166,7 @@ class Model:
 
     def in_turn(self, work: Callable[..., Result], *args: Any) -> Result:
         """Call ``work`` while nobody else learns many rows; refuse that within another call of this thread."""
+        # Checked before the lock is taken: it is re-entrant, and would let an inner call of the same thread through.
         self.check_idle()
         with self.learning:
             self.learning_thread = get_ident()
@@ -174,6 +176,7 @@ class Model:
     def moment(self) -> Moment:
         """Save what to go back to if a call fails; at its end ``may_go_back`` must become False. Needs ``learning``."""
         with self.guard:
+            # Numbers are enough to undo features, since they are only ever added at the end.
             features = self.features
             names = None if features.names is None else len(features.names)
             seen = int(self.state.tally.rows[SEEN])
@@ -200,11 +203,14 @@ class Model:
 
     def _go_back(self, moment: Moment) -> None:
         seen = int(self.state.tally.rows[SEEN])
+        # Rows counted since ``begin``: the call had learned its rows before it was interrupted, and nothing is undone.
         if self.began is None or seen == self.began:
             self.features.forget_from(moment.n_features, moment.n_names)
+            # Settings made since ``moment`` are given up with the state; those before may be older than the parameters.
             self.stale |= self.params is not moment.params
             if seen == moment.seen:  # else other threads learned rows before it began, and those stay
                 self.swap(moment.state, moment.params, moment.labels, moment.width)
+        # What compiled code reads of rows and names may point to features that are gone.
         self.features.reader = None
         self.set_together(dense_shape=NO_SHAPE, dense_pinned=None)
 
@@ -213,6 +219,7 @@ class Model:
 
     def parts(self) -> dict[str, Any]:
         """Copies of all that was learned. Needs ``learning`` and the guard."""
+        # Settings and caches are made again from the learner's parameters, and are no part of a copy.
         kept = ("state", "width", "features", "labels", "seed", "n_iter")
         saved = {name: getattr(self, name) for name in kept}
         saved["state"] = copy_state(self.state)
@@ -238,6 +245,7 @@ class Model:
         if self.class_weight is None or not labels.codes:
             return NO_WEIGHTS
         if self.class_weight == "balanced":
+            # Read-only: to compiled code a type of its own, and all other data come so.
             return BALANCED_COSTS
         return frozen(np.array([float(self.class_weight.get(label, 1.0)) for label in labels.codes]))
 
@@ -262,6 +270,7 @@ class Model:
         """A context with a consistent snapshot of the model, which does not change while others learn."""
         self.check_free()
         with self.guard:
+            # The state and its reader count belong together: a swapped state comes with a count of its own.
             view, readers = self.view(), self.readers
             readers[0] += 1
         try:
@@ -282,12 +291,14 @@ class Model:
             raise ValueError(f"There are {self.features.n} features, and {len(names)} names were given.")
         if names is not None and len(set(names)) != len(names):
             raise ValueError("Each feature needs a name of its own.")
+        # A copy: a reader of dicts may still hold the names and the index of the features before.
         features = self.features.copy()
         features.n, features.reserved = self.features.n, self.features.reserved
         if names is None:
             features.names, features.index, features.plain = None, {}, True
         else:
             features.name(names)
+        # The buffers for rows were made for the old names.
         self.set_together(features=features, pinned=None, dense_shape=NO_SHAPE, dense_pinned=None)
 
     # One row: all of this needs the guard ---------------------------------------------------------
@@ -298,9 +309,12 @@ class Model:
         self._hold = rule.hold
         self._room = self.features.reserved or self.width
         self._score_dict = self._score_dense = self._learn_dense = NOT_FOUND  # the state may be of another type
+        # Rules that keep rows must make room first, which compiled code for dicts cannot do: the code at this place
+        # refuses every dict.
         self._learn_dict = NOT_FOUND if rule.hold is None else NEVER_FITS
         self.scores_row = np.zeros((1, rule.columns(self.state)))
         target, weight = np.zeros(1), np.zeros(1)
+        # A rule whose ``score`` writes the scores of the mean needs no second scoring.
         averaged = self.averaged and not rule.judges_mean
         rest = (target, weight, frozen(target), frozen(weight), NO_ORDER, self.costs(self.labels), averaged)
         call = OneRowCall(self.state, self.params, *rest, self.observer(), self.scores_row)
@@ -311,6 +325,7 @@ class Model:
     def score_row(self, row: Pinned) -> float:
         """Score one row into ``scores_row``; the first score, NaN if the row is not finite."""
         pinned = self.pinned or self.pin()
+        # The address of the code for the one dense row is remembered; other rows look theirs up by their type.
         if row is not self.dense_pinned:
             code = CODE_AT[place_of(SCORE_ROW, self.layout_number, pinned, row)]
         else:
@@ -323,9 +338,11 @@ class Model:
 
     def learn_row(self, row: Pinned, target: float, weight: float) -> bool:
         """Learn one row in place; False if it is not finite."""
+        # A view holds these very arrays: its readers keep them, and the model goes on with a copy.
         if self.readers[0]:
             self.swap(copy_state(self.state), self.params, self.labels, self.width)
         pinned = self.pinned or self.pin()
+        # Mini-batches and kernels keep rows: the state may have to grow before compiled code writes into it.
         if self._hold is not None:
             state = self._hold(self.state, row.value[0])
             if state is not self.state:
@@ -346,10 +363,12 @@ class Model:
         if self.pinned is None or self.in_python:
             return INFINITY
         reader = self.features.reader
+        # A reader has room for a number of entries; a longer dict needs another one.
         if reader is None or len(x) > reader.room:
             reader = self.features.reader_for(len(x))
             if reader is None:
                 return INFINITY
+        # Found at the first call of a layout, and remembered as a number (``one_row_code``).
         if self._score_dict < 0:
             self._score_dict = place_of(SCORE_DICT, self.layout_number, self.pinned, reader.pinned)
         code = CODE_AT[self._score_dict]
@@ -362,6 +381,7 @@ class Model:
 
         That adds features for which there is room, but not while a call may take back what was added since it began.
         """
+        # While others read the state, a row must be learned into a copy, which ``learn_row`` makes.
         if self.pinned is None or self.readers[0]:
             return -1
         reader = self.features.reader
@@ -373,6 +393,7 @@ class Model:
             self._learn_dict = place_of(LEARN_DICT, self.layout_number, self.pinned, reader.pinned)
         code = CODE_AT[self._learn_dict]
         call = code.call
+        # A call that may fail takes its new features back; a row of another thread must not add any meanwhile.
         room = 0 if self.may_go_back else self._room
         learned: int = call(self.pinned, reader.pinned, id(x), target, weight, room, code.pass_at, code.row_at)
         return learned

@@ -85,6 +85,7 @@ def place_of(job: int, number: int, model: Pinned, row: Pinned) -> int:
     if place is None:
         place = next(PLACE_NUMBERS)
         CODE_AT[place] = compiled(job, model, row)
+        # Another thread may have compiled the same code meanwhile: all calls use the place that was entered first.
         place = PLACES.setdefault(key, place)
     return place
 

@@ -57,6 +57,7 @@ def sum_of(rows, i, table):
 @kernel
 def add_letters(table, n):
     """Put the label that stands behind the n others of the table where it will be found."""
+    # A label's slot is a sum over few letters: only as many as tell the known labels apart.
     for entry in range(u8(n)):
         differs, told = u8(0), False
         for c in range(u8(table.columns[0])):
@@ -67,9 +68,11 @@ def add_letters(table, n):
                 differs += u8(1)
             table.columns[0] += 1
             table.columns[u8(table.columns[0])] = differs
+    # Another letter changes the sums of all labels, so all of them are placed again.
     table.slots[:] = -1
     for entry in range(u8(n) + u8(1)):
         slot = sum_of(table.words, entry, table) >> SHIFT
+        # Open addressing: a slot that is taken sends the label to the next one.
         while table.slots[slot] >= 0:
             slot = (slot + u8(1)) & MASK
         table.slots[slot] = entry
@@ -88,12 +91,14 @@ def number_letters(letters, weights, table, codes, start):
             entry = table.slots[slot]
             if entry < 0:
                 return np.int64(i)
+            # Labels may share a slot: the whole row of letters is compared, without a branch for each.
             other = np.uint32(0)
             for j in range(width):
                 other |= letters[i, j] ^ table.words[u8(entry), j]
             if other == 0:
                 break
             slot = (slot + u8(1)) & MASK
+        # The table's numbers are in the order of the table; the label's own number may be another one.
         codes[i] = table.codes[u8(entry)]
     return np.int64(letters.shape[0])
 
@@ -111,16 +116,20 @@ def number_objects(address, stride, n, weights, known, lately, lately_codes, cod
     ``known`` is the address of the dict of numbers, and ``text`` that of the type that all objects must have.
     The same object often comes again, and is known by its address: nobody else runs meanwhile, so it is still there.
     """
+    # Addresses of an earlier call mean nothing: an object may be gone, and another one in its place.
     lately[:] = 0
     for i in range(start, n):
         if weights.shape[0] and weights[u8(i)] == 0.0:
             codes[u8(i)] = 0.0
             continue
+        # An empty place of an object array has no address.
         found = word_at(address + i * stride)
         if found == 0:
             return np.int64(i)
         place = place_of(found)
+        # The dict is asked only for objects that were not met recently.
         if lately[place] != found:
+            # Exactly ``str``: a subclass may compare by code of its own.
             if type_of(found) != text:
                 return np.int64(i)
             number = PyDict_GetItemWithError(known, found)
@@ -135,6 +144,7 @@ def number_objects(address, stride, n, weights, known, lately, lately_codes, cod
 def word_of(letters, address, p, stop):
     """The next eight bytes of letters[p:stop], which are at an address, as a word; bytes beyond the end are 0."""
     total, n = u8(0), min(stop - p, u8(8))
+    # One read of eight bytes where the buffer goes on; the bytes beyond the label are shifted out.
     if p + u8(8) <= u8(letters.shape[0]):
         unused = (u8(8) - n) << u8(3)
         total = u8(word_at(address + np.int64(p))) << unused >> unused
@@ -147,6 +157,7 @@ def word_of(letters, address, p, stop):
 @inline
 def slot_of_bytes(letters, address, p, stop, first, odd):
     """The slot at which to search for the label letters[p:stop]; ``first`` is its first word."""
+    # The length is part of the sum: labels of zeros would differ by nothing else.
     total, j = stop - p + first * odd[u8(0)], u8(1)
     while p + u8(8) < stop:
         p += u8(8)
@@ -163,6 +174,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
     bounds do not ascend, or leave the letters.
     """
     for i in range(u8(start), u8(codes.shape[0])):
+        # The bounds come from another library's memory, and compiled code reads whatever they say.
         if not 0 <= bounds[i] <= bounds[i + u8(1)] <= letters.shape[0]:
             return np.int64(-1)
         p, stop = u8(bounds[i]), u8(bounds[i + u8(1)])
@@ -173,6 +185,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
         slot = slot_of_bytes(letters, address, p, stop, first, table.odd)
         entry = table.slots[slot]
         while entry >= 0:
+            # Length and first word are known already and tell most labels apart.
             other = (u8(table.lengths[u8(entry)]) ^ length) | (table.words[u8(entry), u8(0)] ^ first)
             for j in range(u8(1), (length + u8(7)) >> u8(3)):
                 other |= word_of(letters, address, p + (j << u8(3)), stop) ^ table.words[u8(entry), j]
@@ -180,6 +193,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
                 break
             slot = (slot + u8(1)) & MASK
             entry = table.slots[slot]
+        # Not found: the slot is where it belongs. Its words are written here, and Python adds the name.
         if entry < 0:
             if n_known < table.lengths.shape[0]:
                 table.slots[slot], table.lengths[u8(n_known)] = n_known, np.int64(length)
@@ -194,6 +208,7 @@ def number_bytes(letters, address, bounds, table, n_known, codes, start):
 def first_other(address, stride, start, stop, text, lately):
     """The first of some objects that is not of a type, or ``stop``."""
     for i in range(start, stop):
+        # An object met recently is of the right type, without a look at its memory.
         found = word_at(address + i * stride)
         if found != 0 and lately[place_of(found)] == found:
             continue
@@ -207,6 +222,7 @@ def all_texts(y: np.ndarray) -> bool:
     """Whether the objects of an array are all plain texts; False if compiled code cannot tell."""
     if not CAN_READ_TEXT:
         return False
+    # In pieces, so that other threads may run between them.
     address, stride = y.__array_interface__["data"][0], y.strides[0]
     ends = [min(start + LABELS_AT_ONCE, y.shape[0]) for start in range(0, y.shape[0], LABELS_AT_ONCE)]
     lately = (np.zeros(LATELY, np.int64) for _ in ends)  # of one call: between two, an object may go
@@ -256,6 +272,7 @@ def number_array(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
     width = max(y.dtype.itemsize // 4, 1)
     if width > LABEL_WORDS:
         return None
+    # The array as rows of 32-bit letters, in this machine's byte order.
     letters = np.ascontiguousarray(y, f"=U{width}").view(np.uint32).reshape(-1, width)
     table = TextTable(width, True)
     for label, code in known.items():  # an array holds no longer ones, and none with a NUL at the end
@@ -264,6 +281,7 @@ def number_array(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
                 return None
     codes, added, firsts = np.empty(y.shape[0]), list[str](), list[int]()
     start, n = 0, y.shape[0]
+    # Compiled code stops at each label that is new, Python adds it, and the loop goes on from there.
     while (start := int(number_letters(letters, weights, table.arrays, codes, start))) < n:
         if not table.put_letters(letters[start], len(known) + len(added)):
             return None
@@ -280,12 +298,14 @@ def number_texts(y: np.ndarray, weights: np.ndarray, known: dict[Any, int]) -> N
     numbers, lately, lately_codes = dict(known), np.zeros(LATELY, np.int64), np.zeros(LATELY)
     start, n = 0, y.shape[0]
     while start < n:
+        # The dict of numbers and the array are read by address, past the interpreter; both are kept alive here.
         address, stride = y.__array_interface__["data"][0], y.strides[0]
         end = min(start + LABELS_AT_ONCE, n)
         work = id(numbers), lately, lately_codes, codes, start, TEXT_TYPE
         stop = int(number_objects(address, stride, end, weights, *work))
         if stop < end:
             label = y[stop]
+            # A subclass of ``str``, or no text at all: Python's own loop numbers those.
             if type(label) is not str:
                 return None
             if label not in numbers:  # else it was put there by another thread
@@ -302,6 +322,7 @@ def texts_of(column: Any) -> np.ndarray | None:
     It does if some are missing, or too long, or too many are different, or they are not in one piece.
     """
     kind = str(getattr(column, "type", ""))
+    # Nulls and several chunks are rare; the ordinary way handles them.
     if kind not in ("string", "large_string") or column.null_count or getattr(column, "num_chunks", 1) != 1:
         return None
     if not CAN_READ_TEXT:
@@ -310,15 +331,18 @@ def texts_of(column: Any) -> np.ndarray | None:
     _, offsets, data = piece.buffers()
     if offsets is None or data is None:
         return None
+    # A sliced column begins behind the start of its buffers.
     bounds = np.frombuffer(offsets, np.int64 if kind == "large_string" else np.int32)
     bounds = bounds[piece.offset : piece.offset + len(piece) + 1].astype(np.int64, copy=False)
     letters, table, names = np.frombuffer(data, np.uint8), TextTable(LABEL_WORDS // 8, False).arrays, list[str]()
     address, codes, start = letters.__array_interface__["data"][0], np.empty(len(piece), np.int64), 0
     while (start := int(number_bytes(letters, address, bounds, table, len(names), codes, start))) < codes.shape[0]:
+        # Too many labels, or too long ones: the ordinary way handles them.
         if start < 0 or len(names) == TABLE_ENTRIES or bounds[start + 1] - bounds[start] > LABEL_WORDS:
             return None
         try:
             names.append(letters[bounds[start] : bounds[start + 1]].tobytes().decode())
         except UnicodeDecodeError:
+            # Bytes that are not UTF-8 cannot be named; the ordinary way reports them.
             return None
     return np.array(names, object)[codes]

@@ -124,6 +124,7 @@ def follow_logs(state):
 @exact_part
 def approach(state, params, X, i, radius, unit, s):
     """The step towards a row outside: whether the centre moved."""
+    # New corners change the centre, so the row is judged again before it is learned.
     joined = join_all(X, i, 0.0, state.theta, state.slope, state.mass, state.norm)
     if joined:
         follow_logs(state)
@@ -133,10 +134,12 @@ def approach(state, params, X, i, radius, unit, s):
         return joined
     # The slopes are made anew below, so that their place may hold x − w.
     slope = state.slope
+    # x − w over all corners; w = p·slope.
     p = factor(state, params)
     for j in range(u8(slope.shape[0])):
         slope[j] = 0.0 - p * slope[j]  # never −0, which would stay where there is no corner
     add(X, i, 1.0, slope[1:])
+    # The paper's τ = ℓ/(8‖g‖∞²).
     if params.step == PRINTED:
         top = 0.0
         for j in range(u8(slope.shape[0])):
@@ -144,10 +147,13 @@ def approach(state, params, X, i, radius, unit, s):
         tau = gap / (8.0 * top * top)
     else:
         tau = step_size(params.step, gap, 1.0 if params.signed else 0.5, params.C * s, 1.0)
+    # In logs the move is τg/U; an exponent beyond the limit says no more than the limit.
     a = min(unit * tau / params.radius, HUGE)
     for j in range(u8(slope.shape[0])):
+        # What is no corner has no weight to move.
         if state.mass[j] > 0.0:
             state.theta[j] = min(max(state.theta[j] + a * (slope[j] / d), -HUGE), HUGE)
+    # Every coordinate has moved: the level, the masses and ‖w‖² are recomputed.
     follow_logs(state)
     return True
 
@@ -156,10 +162,13 @@ def approach(state, params, X, i, radius, unit, s):
 def update(state, params, X, i, y, s, out, d):
     radius = radius_of(state.radius, params.epsilon)
     unit = 1.0
+    # The radius learns from every row, by the distance before the centre moves.
     if params.epsilon == 0.0:
         learn_radius(state.radius, params.nu, d)
+        # Without a radius there is no unit to measure the loss in.
         if radius == 0.0:
             return False
+        # A learned radius is the unit of the row's problem.
         unit = radius
     if d <= radius:
         return False

@@ -82,6 +82,7 @@ class Multiplicative(Weights):
         return -np.inf if self.signed else 0.0
 
     def _check_change(self, state: Simplex | Simplexes) -> None:
+        # The two forms have other corners: weights of one mean nothing in the other.
         if state.tally.rows[SEEN] > 0 and (state.norm[..., SIGNED] != float(self.signed)).any():
             learned = not self.signed
             raise ValueError(
@@ -91,6 +92,7 @@ class Multiplicative(Weights):
 
     def _predicting(self, view: View, which: Any) -> tuple[np.ndarray, np.ndarray]:
         slope, norm = np.atleast_2d(view.state.slope), np.atleast_2d(view.state.norm)
+        # w = U slope/Z, with Z in two parts.
         total = norm[:, TOTAL] + norm[:, LOW_PART]
         with np.errstate(over="ignore"):  # a model file may hold any numbers
             weights = slope.T / np.where(total > 0.0, total, 1.0) * view.params.radius
@@ -224,6 +226,7 @@ class MultiplicativePAClassifier(Multiplicative, ClassWeights, Classifier):
         """One vector for two classes as two mirrored ones."""
         many: Simplexes = rule.init(params, width, models)
         n = state.theta.shape[0]
+        # The mirror image has the corners p⁺ and p⁻ exchanged: θ and the slope turn their signs.
         for code, sign in ((0, -1.0), (1, 1.0)):
             many.theta[code, :n] = sign * state.theta
             many.slope[code, :n] = sign * state.slope

@@ -116,9 +116,11 @@ def gap_of(params, y, f):
 @exact_part
 def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     """The step of one model towards a row with a loss: whether it moved."""
+    # The step divides by the largest entry, so a row of zeros moves nothing.
     m = max(largest(X, i), params.bias)
     if not m * m > TINY_SCALE:  # a row of zeros
         return False
+    # New corners change the score, so the row is judged again on the larger simplex before it is learned.
     joined = join_all(X, i, params.bias, theta, slope, mass, norm)
     if joined:
         f = score_by(X, i, slope, norm, params.radius)
@@ -126,6 +128,7 @@ def approach(params, X, i, y, s, f, theta, slope, mass, norm):
     if gap <= 0.0:
         return joined
     h = m if params.signed else 0.5 * m  # q = h², and τh is the step for the row divided by h
+    # θ moves by τx/U: ``shift_all`` takes x/m, and ``step_size`` gives τh.
     a = m / h * step_size(params.step, gap / h, 1.0, params.C * s, h) / params.radius
     if a == 0.0 or a != a:
         return joined
@@ -175,6 +178,7 @@ def look_many(state, params, X, i, out):
     good = is_taken(params, X, i)
     for k in range(u8(state.theta.shape[0])):
         out[k] = 0.0
+        # A model without corners scores 0.
         if state.norm[k, TOTAL] > 0.0:
             out[k] = score_by(X, i, state.slope[k], state.norm[k], params.radius)
             good &= abs(out[k]) < np.inf
@@ -190,6 +194,7 @@ def loss_of_many(state, params, y, out):
 def learn_many(state, params, X, i, y, s, out, q):
     c = np.int64(y)
     moved = False
+    # Classes that were not seen have no problem yet.
     for k in range(u8(state.tally.rows[LIVE])):
         own = np.float64(np.int64(k) == c)
         if gap_of(params, own, out[k])[1] > 0.0:

@@ -169,6 +169,7 @@ class MultiplicativePAUniclass(Multiplicative, Detector):
 
     def _contributions(self, view: View, indices: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ε − d, with −d = −Σ(x_j − w_j)²/d: features that the row lacks are in the intercept."""
+        # Before the first row every row is inside, with a decision of 0.
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         point = self._predicting(view, slice(None))[0][:, 0]

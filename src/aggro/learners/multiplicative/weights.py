@@ -55,6 +55,7 @@ def blank(params: Any, width: int, shape: tuple[int, ...]) -> tuple[np.ndarray, 
     """The arrays of features and the norm of models that have learned nothing."""
     theta, slope, mass = (np.zeros((*shape, 1 + width)) for _ in range(3))
     first = min(width, params.corners)
+    # Corners that are there from the start have θ = 0: e⁰, in the signed form twice.
     if first:
         corner = slice(0 if params.bias else 1, 1 + first)
         slope[..., corner], mass[..., corner] = (0.0, 2.0) if params.signed else (1.0, 1.0)
@@ -69,11 +70,13 @@ def place(theta, slope, mass, norm, j):
     """Make slope and mass of feature j follow its θ; they must be within reach of the level."""
     level = norm[MASS_LEVEL]
     t = theta[j]
+    # Exponentials are taken only where they are not lost beside the level.
     up = np.exp(t - level) if t - level > -2.0 * REACH else 0.0
     if norm[SIGNED] == 0.0:
         slope[j] = up
         mass[j] = max(up, LEAST_MASS)
         return
+    # With the level 0, e^{−θ} is 1/e^θ: one exponential does for both.
     if level == 0.0:
         down = 1.0 / up  # |t| is at most REACH
     else:
@@ -111,8 +114,10 @@ def relevel(theta, slope, mass, norm):
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
             top = max(top, height(norm, theta[j]))
+    # The level stays 0 near 0, where no exponential can overflow and e^{−θ} is a reciprocal.
     norm[MASS_LEVEL] = top if abs(top) > NEAR_ZERO else 0.0
     norm[PEAK] = 0.0
+    # Summed from scratch: this removes the rounding errors of earlier updates from Z.
     total = low = 0.0
     for j in range(u8(mass.shape[0])):
         if mass[j] > 0.0:
@@ -126,6 +131,7 @@ def join(theta, slope, mass, norm, j):
     """Feature j becomes a corner, if it is none yet: whether it did."""
     if mass[j] > 0.0:
         return False
+    # θ = 0 is out of reach of a level so low: everything follows a new one.
     if -norm[MASS_LEVEL] > REACH:
         mass[j] = LEAST_MASS
         relevel(theta, slope, mass, norm)
@@ -141,8 +147,10 @@ def shift(theta, slope, mass, norm, j, by, total, low):
     """θ_j ← θ_j + by, and Z after that: infinite if θ_j is out of reach of the level, and only it has moved."""
     t = min(max(theta[j] + by, -HUGE), HUGE)
     theta[j] = t
+    # Too far above the level for an exponential: an infinite Z asks the caller for a new level.
     if height(norm, t) - norm[MASS_LEVEL] > REACH:
         return np.inf, low
+    # The old mass leaves the sum before the new one enters.
     total, low = plus(total, low, -mass[j])
     place(theta, slope, mass, norm, j)
     return plus(total, low, mass[j])
@@ -169,6 +177,7 @@ def shift_all(X, i, bias, a, m, theta, slope, mass, norm):
         j, x = entry(X, i, k)
         if x != 0.0:
             total, low = shift(theta, slope, mass, norm, j + u8(1), a * (x / m), total, low)
+    # If Z has fallen far below its peak, cancellation has cost its last digits: sum from scratch.
     if LOST_SHARE * norm[PEAK] <= total < np.inf:
         set_sum(norm, total, low)
     else:

@@ -127,6 +127,7 @@ class Answers:
     def feature_names_in_(self) -> np.ndarray:
         """Names of the columns, in the order of their appearance; an array has none."""
         names = [*self._known().columns]
+        # Arrays have columns named by position, and no names of their own.
         if names == [f"x{j}" for j in range(len(names))]:
             raise AttributeError(f"This {type(self).__name__} knows its columns by position, not by name")
         return np.array(names, object)

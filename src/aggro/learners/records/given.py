@@ -35,6 +35,7 @@ def as_record(x: Any) -> Mapping[str, Any]:
         raise TypeError(
             f"One record must be a dict or a text, got {type(x).__name__}. Pass many records to partial_fit or predict."
         )
+    # The common case by one look at the types: a subclass of str is looked at one by one.
     if {*map(type, x)} != {str}:
         for name in x:
             if not isinstance(name, str):
@@ -46,8 +47,10 @@ def check_width(learner: Any, encoder: Encoder, X: Any) -> None:
     """Refuse an array of another width than those before it: its columns have no names to know them by."""
     known = [*encoder.columns]
     shape: Any = getattr(X, "shape", ())
+    # A table with names may have columns in any number and order.
     if hasattr(X, "columns") or len(shape) != 2 or shape[1] == len(known):
         return
+    # Columns that were numbered come from an array, whose width must stay.
     if known and known == [f"x{j}" for j in range(len(known))]:
         name = type(learner).__name__
         raise ValueError(f"X has {shape[1]} features, but {name} is expecting {len(known)} features as input.")
@@ -58,6 +61,7 @@ def of_fractions(y: Any) -> bool:
     if isinstance(y, float | np.floating):
         return bool(np.isfinite(y)) and not float(y).is_integer()
     kind = getattr(getattr(y, "dtype", None), "kind", None)
+    # Kinds that cannot hold fractions need no look at their values.
     if isinstance(y, str | int | None) or (kind is not None and kind not in "fO"):
         return False
     try:
@@ -71,6 +75,7 @@ def of_fractions(y: Any) -> bool:
 def warn_of_numbers(y: Any) -> None:
     """Warn if labels for a classifier are many different numbers, as prices and counts are."""
     kind = getattr(getattr(y, "dtype", None), "kind", None)
+    # Only arrays of numbers are looked at: text is meant as classes.
     labels = np.asarray(y) if kind in ("i", "u", "f") else np.zeros(0)
     n = np.unique(labels).size
     if n > MOST_CLASSES and task_of_labels(labels.tolist()).name == REGRESSION:

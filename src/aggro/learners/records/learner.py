@@ -222,9 +222,11 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     def _learn_record(self, record: Any, y: Any, weight: float) -> None:
         encoder, inner = self._encoder, self.estimator_
+        # A record of weight 0 is not there: the encoder does not see it either.
         if as_weight(weight) == 0.0:
             return
         record = flat_record(record, encoder.columns)
+        # The encoder learns first and grows; if the learner inside refuses the row, both are as before.
         mark = encoder.mark()
         try:
             row = Ordered(*encoder.learn_one(record))
@@ -245,6 +247,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         if id is not None:
             return predict_for_later(self, x, id)
         record = as_record(x)
+        # Nothing is known: as the learner inside answers before its first row.
         if "_encoder" not in self.__dict__:
             self._check_params()
             return self._copy_of_estimator().predict_one({})
@@ -286,9 +289,11 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         record = as_record(x)
         with self._asked(record) as (inner, row):
             if label is None and task_of(inner) == "classification":
+                # Without a label the predicted class is explained, by the same row and model.
                 label = inner.predict_one(row)
             found = inner.explain_one(row, *(() if label is None else (label,)))
             parts: dict[str, float] = {}
+            # Cells of a column may be several features: their parts are added under one name.
             for feature, part in found.items():
                 name = self._encoder.name(feature)
                 parts[name] = parts.get(name, 0.0) + part
@@ -338,16 +343,19 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         """
         self._check_params()
         inner = self._copy_of_estimator(y)
+        # Inside, a warm start would go on with features that a new encoder numbers differently.
         if inner.__dict__.get("warm_start"):
             raise ValueError(
                 "fit starts from scratch, so warm_start=True inside has no effect. Call partial_fit to continue."
             )
+        # A new encoder and a new learner, beside those in use.
         encoder = self.new_encoder()
         rows = self._learned(encoder, X, y, sample_weight)
         if task_of(inner) == "classification":
             warn_of_numbers(rows.y)
         given = (rows.X,) if task_of(inner) == "outlier" else (rows.X, rows.y)
         inner.fit(*given, sample_weight=rows.weight)
+        # Published together: features mean nothing without the encoder that numbers them.
         with self._turn():
             self.__dict__.update(_encoder=encoder, estimator_=inner)
         return self
@@ -376,14 +384,17 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     @tells
     def _go_on(self, X: Any, y: Any, classes: Any, sample_weight: Any, columns: Mapping[str, Column]) -> Self:
         with self._turn() as (encoder, inner):
+            # The encoder grows before the learner inside has accepted the rows.
             mark = encoder.mark()
             try:
+                # The roles that a stream names hold from the first chunk on.
                 if columns and not encoder.columns:
                     encoder.settle(columns)
                 rows = self._learned(encoder, X, y, sample_weight)
                 inner = self._suit(inner, y) if classes is None else inner
                 if classes is None:
                     inner.learn_chunk(rows)
+                # ``classes`` are names to reserve: only ``_partial_fit`` takes them.
                 elif isinstance(inner, Learner) and task_of(inner) == "classification":
                     inner._partial_fit(rows.X, rows.y, rows.weight, classes, None, True)
                 else:
@@ -402,6 +413,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         self._known()
         columns, n = self._table(X)
         with self._turn() as (encoder, _):
+            # An array has no names, so its width is all there is to know it by.
             check_width(self, encoder, X)
             columns = encoder.flat(columns)
             self._check_known(encoder, columns, "table has no column")
@@ -433,6 +445,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
 
     @staticmethod
     def _warn_of_missing(encoder: Encoder, names: Columns) -> None:
+        # Columns that were left out of learning are not missed.
         missing = [name for name, column in encoder.columns.items() if column.role in USED_ROLES and name not in names]
         if missing:
             shown = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")
@@ -449,9 +462,11 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         check_width(self, encoder, X)
         y = validated(y)
         columns = encoder.flat(columns)
+        # The length of y is checked before the encoder learns anything.
         if y is not None and hasattr(y, "__len__") and len(y) != n:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {len(y)}]")
         weights = as_weights(sample_weight, n)
+        # Rows of weight 0 are left out before the encoder counts their categories.
         if weights.shape[0] and not weights.all():
             there = np.flatnonzero(weights)
             if not there.size:
@@ -460,6 +475,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
             y = None if y is None else taken(y if isinstance(y, list) else np.asarray(y), there)
             weights, n = weights[there], there.size
         X = encoder.learn(columns, n).X
+        # Without a feature there is nothing to learn from, and roles can be named.
         if not encoder.width:
             raise ValueError(
                 f"None of the columns can be learned from: {described(encoder.columns)}. Say what they are, such as "
@@ -474,6 +490,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         if any(name in met and met[name].role in USED_ROLES for name in columns):
             return
         known = [name for name, column in met.items() if column.role in USED_ROLES]
+        # Before anything was learned, any record will do.
         if not known:
             return
         wanted = ", ".join(map(repr, known[:10])) + (" …" if len(known) > 10 else "")
@@ -510,8 +527,10 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     def __getattr__(self, name: str) -> Any:
         """Fitted attributes of the learner inside, and the methods of an active learner."""
         inner = self.__dict__.get("estimator_")
+        # Names that copying and pickling look up before ``__init__`` must not be searched for inside.
         if name.startswith("__") or name in ("estimator_", "_encoder", "_lock"):
             raise AttributeError(name)
+        # Fitted attributes end in an underscore, as in scikit-learn.
         if name.endswith("_") and inner is not None:
             return getattr(inner, name)
         if name in PASSED_ON and hasattr(inner, name) and "estimator_" in self.__dict__:
@@ -549,9 +568,11 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     def query_chunk(self, chunk: Any, start: int = 0, stop: int | None = None, *, insist: bool = False) -> int | None:
         """Find the first row of a raw chunk to ask about, and pass over the rows before it."""
         with self._turn() as (encoder, inner):
+            # The roles that a stream names hold from the first chunk on.
             if not encoder.columns and getattr(chunk, "columns", None):
                 encoder.settle(chunk.columns)
             columns, n = columns_of(chunk.X)
+            # Encoded without learning: what is asked about is not learned yet.
             rows = Rows(encoder.transform(encoder.flat(columns), n).X, weight=chunk.weight)
             found: int | None = inner.query_chunk(rows, start, stop, insist=insist)
             return found
@@ -577,6 +598,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         if learner is not None:
             self._check_inner(learner)
         self._check_params()
+        # Both at once, under the turn: a call in between would mix old features with a new learner.
         with turn_of(self).lock:
             self.__dict__.update(estimator_=learner, _encoder=encoder)
         return self
@@ -606,6 +628,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
         turn = turn_of(self)
         turn.check_free()
         if "_encoder" not in self.__dict__:
+            # A second check under the lock: another thread may have made both since.
             with turn.lock:
                 if "_encoder" not in self.__dict__:
                     self._check_params()
@@ -638,6 +661,7 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
             from aggro import estimators
 
             return estimators.PARegressor() if y is not None and of_fractions(y) else estimators.PAClassifier()
+        # A learner that has learned nothing is copied whole; of a trained one only the parameters are taken.
         if "_model" not in self.estimator.__dict__ and "estimator_" not in self.estimator.__dict__:
             return copy.deepcopy(self.estimator)
         from sklearn.base import clone  # without what it has learned
@@ -672,5 +696,6 @@ class RecordLearner(Answers, TakesLaterLabels, Settable):
     def __getstate__(self) -> dict[str, Any]:
         parent = getattr(super(), "__getstate__", None)
         state = dict(parent() if parent is not None else self.__dict__)
+        # A lock belongs to one process.
         state.pop("_lock", None)
         return state

@@ -59,6 +59,7 @@ class SecondOrder(PreparedWeights):
         value = getattr(self, self._main)
         if not isinstance(value, str):
             return (float(value),)
+        # The squared norm of mapped rows is 1, and that of most scaled rows much larger: the grid is in other units.
         unit = 1.0 if self.features is None else MAPPED_UNIT**self._unit
         return tuple(value * unit for value in self._grid)
 
@@ -75,6 +76,7 @@ class SecondOrder(PreparedWeights):
 
     def _params_for(self, rule: Rule) -> BeliefParams:
         settings = self._settings()
+        # φ is the quantile of the normal distribution at η.
         phi = [NormalDist().inv_cdf(eta) if eta < 1.0 else 0.0 for eta in settings["eta"]]  # AROW has none
         members = frozen(np.array([phi, settings["r"], settings["C"]], np.float64))
         full, bias = int(self.covariance == "full"), float(self.fit_intercept)
@@ -84,6 +86,7 @@ class SecondOrder(PreparedWeights):
 
     def _check_change(self, state: Any) -> None:
         self._check_preparation(state)
+        # Parameters may be set while a model learns, unless they change what the state keeps.
         if (self.covariance == "full") != is_full(state):
             raise ValueError(
                 f"covariance={self.covariance!r} is not the setting that this model learned with. Set it back, or "
@@ -94,6 +97,7 @@ class SecondOrder(PreparedWeights):
                 f"{self._main}={getattr(self, self._main)!r} is not the grid of settings that this "
                 "model learned with. Set it back, or call fit to start over."
             )
+        # The lag cannot be made up later.
         if self.average and state.U.shape[2] == 0:
             raise ValueError(
                 "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
@@ -106,6 +110,7 @@ class SecondOrder(PreparedWeights):
         state = view.state
         g = int(state.choice[0])
         W = state.W[:, g].copy()  # (scores, 1 + width)
+        # The mean of the iterates, if it predicts.
         if view.params.average and state.tally.rows[SEEN]:
             W = mean_of(state, W, state.U[:, g])
         return W[:, 1:].T[which], W[:, 0]
@@ -116,6 +121,7 @@ class SecondOrder(PreparedWeights):
         """Scores, and their deviations behind them if there is room; those in units that the rule knows."""
         if scores.shape[1] > columns_of(view.state):
             state = view.state
+            # Deviations are in the units of the rule, so scores must not be converted to those of the targets.
             if hasattr(state, "scaling"):
                 state = state._replace(scaling=state.scaling._replace(target=np.zeros(0)))
             view = view._replace(state=state, params=view.params._replace(sure=1))
@@ -189,6 +195,7 @@ class SecondOrder(PreparedWeights):
         table[self._main] = values
         with model.reading() as view:
             state = view.state
+            # Several members have totals of their own; of one the pass has counted the same.
             if len(values) > 1:
                 table["loss"], table["mistakes"] = state.suffered / max(state.weight[0], 1e-300)
             else:

@@ -55,18 +55,21 @@ def times(X, i, row, bias):
 @part
 def full_variance(X, i, S, bias):
     """x'Σx for a matrix Σ; 0 where it is too small to be known."""
+    # The sum of the diagonal's terms is the size that rounding goes by.
     v = bias * times(X, i, S[0], bias)
     alone = bias * S[0, 0]
     for k in range(*stored(X, i)):
         j, x = entry(X, i, k)
         v += x * times(X, i, S[j + COVARIANCE_ONE], bias)
         alone += x * x * S[j + COVARIANCE_ONE, j + COVARIANCE_ONE]
+    # A variance far below its own terms is what cancellation has left, and tells nothing.
     return 0.0 if v < LOST_VARIANCE * alone else v
 
 
 @inline
 def move(X, i, a, kappa, bias, w, sigma):
     """μ ← μ + aΣx and Σ⁻¹ ← Σ⁻¹ + κxx', for a diagonal Σ."""
+    # The mean moves by the Σ before this row, so each weight moves before its variance.
     w[0] += a * sigma[0] * bias
     sigma[0] /= 1.0 + kappa * sigma[0] * bias
     for k in range(*stored(X, i)):
@@ -95,6 +98,7 @@ def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
 
     A weight whose variance is gone has no covariance either.
     """
+    # Σx, once for the mean, the lag and Σ.
     n = u8(S.shape[0])
     for j in range(n):
         t = times(X, i, S[j], bias)
@@ -102,15 +106,18 @@ def move_fully(X, i, a, kappa, v, bias, w, u, share, S, work):
         w[j] += a * t
         if u.shape[0]:
             u[j] += a * share * t
+    # Σ − κ/(1 + κv)(Σx)(Σx)', with the root taken on both sides, so that Σ stays symmetric to the bit.
     root = np.sqrt(kappa / (1.0 + kappa * v))
     for j in range(n):
         work[j] *= root
     for j in range(n):
+        # Entries of Σx that are 0 leave their row as it is.
         t = work[j]
         if t != 0.0:
             row = S[j]
             for k in range(n):
                 row[k] -= t * work[k]
+    # A variance that a row leaves next to nothing of may come out negative: with its covariances it becomes 0.
     for j in range(n):
         if S[j, j] < GONE * work[j] * work[j]:
             for k in range(n):

@@ -62,10 +62,13 @@ class Belief(NamedTuple):
 
 
 def init(params: BeliefParams, width: int, models: int) -> Belief:
+    # In whole eights as far as memory allows: full matrices are made for each class as it comes.
     classes = models if params.full or models <= 2 else eights(models)
+    # Two classes share one belief.
     problems, n = classes if models > 2 else 1, 1 + width
     check_room(params, problems, n)
     S = zeros((problems, params.span, n if params.full else 1, n))
+    # The belief begins as N(0, I).
     if params.full:
         diagonal = np.arange(n)
         S[:, :, diagonal, diagonal] = 1.0
@@ -93,9 +96,11 @@ def check_room(params: BeliefParams, problems: int, n: int) -> None:
 
 
 def grow(state: Belief, params: BeliefParams, width: int, models: int) -> Belief:
+    # An average that is no longer asked for keeps its lag.
     average = int(params.average or state.U.shape[2] > 0)
     fresh = init(params._replace(average=average, full=int(state.S.shape[2] > 1)), width, models)
     if fresh.W.shape[0] > 1 and state.W.shape[0] == 1:  # a third class: one problem becomes two that mirror each other
+        # No −0.0: the states of two histories that mean the same have the same bits.
         W, U = (np.concatenate([0.0 - part, part]) for part in (state.W, state.U))
         state = state._replace(W=W, S=np.concatenate([state.S, state.S]), U=U)
     return grown_into(state, fresh)
@@ -151,19 +156,23 @@ def score(state, params, X, i, out):
     for k in range(live):
         for g in range(span):
             at = problems + k * span + g
+            # A full covariance needs its rows for v, so that score and variance are read apart.
             if full:
                 f, v = score_of(X, i, state.W[k, g]), full_variance(X, i, state.S[k, g], params.bias)
             else:
                 f, v = score_and_variance(X, i, state.W[k, g], state.S[k, g, u8(0)], params.bias)
             late = f
+            # f − (u·x)/T is the score of the mean.
             if mean:
                 late = f - score_of(X, i, state.U[k, g]) / state.tally.rows[SEEN]
             out[at] = f
             out[at + columns] = v
             out[at + columns + columns] = late
+            # A score or a variance beyond the limit shows a damaged state; NaN reports it like a bad value.
             ordinary &= abs(f) < HUGE and v < HUGE and abs(late) < HUGE
     if not ordinary:
         return np.nan
+    # The first numbers are those of the member that predicts: of its mean, if there is an average.
     first = problems + u8(state.choice[0]) + (columns + columns if params.average else u8(0))
     for k in range(problems):
         out[k] = out[first + k * span] if k < live else 0.0
@@ -178,6 +187,7 @@ def score_averaged(state, params, X, i, out):
     live = u8(max(np.int64(state.tally.rows[LIVE]), min(2, np.int64(problems))))
     if not is_allowed(X, i, norm(X, i)):
         return np.nan
+    # Of the members only the one that predicts is scored.
     for k in range(problems):
         f = v = 0.0
         if k < live:
@@ -186,6 +196,8 @@ def score_averaged(state, params, X, i, out):
                 f -= score_of(X, i, state.U[k, g]) / state.tally.rows[SEEN]
             if not abs(f) < HUGE:
                 return np.nan
+            # The deviation √v says how sure the score is; it costs a reading of the covariance, and only some callers
+            # ask.
             if params.sure:
                 v = variance_of(state, params, X, i, k, g)
                 v = np.sqrt(min(v, HUGE))
@@ -201,11 +213,13 @@ def loss_of(state, params, y, out):
         return abs(y - out[0]), False
     problems, span, g = u8(state.W.shape[0]), u8(state.W.shape[1]), u8(state.choice[0])
     variances = problems + columns_of(state) + g
+    # With two classes one score decides, wherever the room for more was made.
     if is_alone(state):
         margin = (2.0 * y - 1.0) * out[min(problems, u8(2)) - BELIEF_ONE]
         return max(0.0, wanted_margin(params, g, out[variances]) - margin), margin <= 0.0
     c, live = np.int64(y), state.tally.rows[LIVE]
     loss = 0.0
+    # One against the rest: the loss is the sum over the classes seen.
     for k in range(live):
         margin = out[u8(k)] if k == c else -out[u8(k)]
         loss += max(0.0, wanted_margin(params, g, out[variances + u8(k) * span]) - margin)
@@ -218,13 +232,16 @@ def loss_of(state, params, y, out):
 @inline
 def update(state, params, X, i, y, s, out, q):
     problems, span, columns = u8(state.W.shape[0]), u8(state.W.shape[1]), columns_of(state)
+    # Members are judged by their scores before the row is learned.
     if params.span > 1:
         suffer(state, params, y, s, out)
     moved = False
+    # The first two problems are learned from the start and mirror each other; later classes begin when they appear.
     for k in range(min(problems, u8(max(np.int64(state.tally.rows[LIVE]), 2)))):
         for g in range(span):
             at = problems + k * span + g
             f, v = out[at], out[at + columns]
+            # For numbers every error is a loss, in the direction of the residual.
             if params.method == NUMBER_METHOD:
                 sign = 1.0 if y >= f else -1.0
                 margin = -abs(y - f)
@@ -232,15 +249,18 @@ def update(state, params, X, i, y, s, out, q):
                 sign = (2.0 * y - 1.0) if problems == BELIEF_ONE else (1.0 if k == u8(np.int64(y)) else -1.0)
                 margin = sign * f
             alpha, kappa = step_of(params, g, margin, v, s)
+            # κ > 0 also where α is 0: a number that is right still narrows its variance.
             if kappa > 0.0:
                 moved = True
                 a = sign * alpha
+                # A full covariance needs Σx once for the mean, the lag and Σ itself.
                 if state.S.shape[2] > 1:
                     work = out[problems + u8(3) * columns :]
                     share = lag_share(state)
                     u = state.U[k, g]
                     move_fully(X, i, a, kappa, v, params.bias, state.W[k, g], u, share, state.S[k, g], work)
                 else:
+                    # The lag moves by the Σ before this row, so it comes first.
                     if state.U.shape[2]:
                         lag(X, i, a * lag_share(state), params.bias, state.U[k, g], state.S[k, g, u8(0)])
                     move(X, i, a, kappa, params.bias, state.W[k, g], state.S[k, g, u8(0)])
@@ -268,6 +288,7 @@ def fast_score(state, params, X, i, out):
 @inline
 def fast_update(state, params, X, i, y, s, out, q):
     """Learn a row of weight 1 as ``update`` does, bit for bit; return 1 if the belief moved, else 0."""
+    # One belief, no members, no average: the score, the variance and the step are all that ``update`` needs.
     f = out[0]
     if params.method == NUMBER_METHOD:
         sign = 1.0 if y >= f else -1.0
@@ -287,14 +308,17 @@ def fast_update(state, params, X, i, y, s, out, q):
 def suffer(state, params, y, s, out):
     """Add what the row costs each member to what it has suffered, and let the best of them predict."""
     problems, span, suffered = u8(state.W.shape[0]), u8(state.W.shape[1]), state.suffered
+    # With an average its means are judged, since they would predict.
     first = problems + (u8(2) * columns_of(state) if params.average else u8(0))
     c, live = np.int64(y), state.tally.rows[LIVE]
+    # The first row of a class is a mistake of every member, as the pass counts it.
     new = params.method != NUMBER_METHOD and state.tally.classes[u8(c)] == 0.0
     state.weight[0] = min(state.weight[0] + s, HUGE)
     best = u8(0)
     for g in range(span):
         loss, mistaken = 0.0, False
         if params.method == NUMBER_METHOD:
+            # Cut before squaring, so that the sum stays finite.
             loss = min(abs(y - out[first + g]), 1e140) ** 2
         elif is_alone(state):
             margin = (2.0 * y - 1.0) * out[first + (min(problems, u8(2)) - BELIEF_ONE) * span + g]
@@ -307,6 +331,7 @@ def suffer(state, params, y, s, out):
             mistaken = r >= 0 and out[first + u8(c) * span + g] <= out[first + u8(r) * span + g]
         suffered[0, g] = min(suffered[0, g] + s * loss, HUGE)
         suffered[1, g] = min(suffered[1, g] + (s if mistaken or new else 0.0), HUGE)
+        # Among members with as few mistakes the loss decides, and then the order.
         fewer = suffered[1, g] < suffered[1, best]
         if fewer or (suffered[1, g] == suffered[1, best] and suffered[0, g] < suffered[0, best]):
             best = g

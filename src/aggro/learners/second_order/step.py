@@ -106,26 +106,32 @@ def wanted_margin(params, g, v):
 def length(params, g, m, v, s):
     """α of member g for a row of margin m, or of the error −m of a number; not negative, 0 if it is right."""
     members = params.members
+    # (1 − m)/(v + r), or |y − f|/(v + r): a weight s makes r to r/s.
     if params.method >= AROW:
         gap = (1.0 if params.method == AROW else 0.0) - m
         return max(gap, 0.0) / (v + members[MEMBER_RIDGE, g] / s)
     phi = members[MEMBER_PHI, g]
     if params.method == VARIANCE:
+        # The larger root of a quadratic in α: see the table in the module's docstring.
         gap, A = phi * v - m, 1.0 + 2.0 * phi * m
         if gap <= 0.0:
             return 0.0
         root = np.sqrt(A * A + 8.0 * phi * gap)
         # Both are the same; each loses no digits where it is used.
         return 2.0 * gap / (v * (A + root)) if A > 0.0 else (root - A) / (4.0 * phi * v)
+    # The margin in units of its deviation, n = m/√v, and a = α√v.
     deviation = np.sqrt(v)
     n, square = m / deviation, phi * phi
+    # The constraint m ≥ φ√v holds: nothing changes.
     if n >= phi:
         return 0.0
+    # The soft constraint of SCW-II, with k = 1 + 1/(2Cv).
     if params.method == SCW2:
         k = 1.0 + 0.5 / (members[MEMBER_CAP, g] * s * v)
         bend = 2.0 * k * (k + square)
         a = (phi * np.sqrt(square * n * n + 2.0 * bend) - n * (2.0 * k + square)) / bend
     else:
+        # The hard constraint, whose α SCW-I cuts at C.
         zeta = 1.0 + square
         a = (phi * np.sqrt(0.25 * square * n * n + zeta) - n * (1.0 + 0.5 * square)) / zeta
     alpha = max(a, 0.0) / deviation
@@ -141,6 +147,7 @@ def narrowing(params, g, alpha, v, s):
     phi = members[MEMBER_PHI, g]
     if params.method == VARIANCE:
         return 2.0 * alpha * phi
+    # aφ(aφ + √(a²φ² + 4))/(2v)
     pull = alpha * np.sqrt(v) * phi
     return 0.5 * pull * (pull + np.sqrt(pull * pull + 4.0)) / v
 
@@ -148,10 +155,13 @@ def narrowing(params, g, alpha, v, s):
 @inline
 def step_of(params, g, m, v, s):
     """α and κ of member g; zeros for a row that asks for nothing, or whose step would not be made of floats."""
+    # Without variance nothing can be learned along the row.
     if not v > TINY_SCALE:
         return 0.0, 0.0
     alpha = length(params, g, m, v, s)
+    # A row that has the margin it asks for changes nothing; for numbers every row narrows the variance.
     if alpha == 0.0 and params.method != NUMBER_METHOD:
         return 0.0, 0.0
     kappa = narrowing(params, g, alpha, v, s)
+    # Steps from here on would leave numbers beyond what scores allow.
     return (alpha, kappa) if alpha < LONGEST_ROW_NORM and kappa < LONGEST_ROW_NORM else (0.0, 0.0)

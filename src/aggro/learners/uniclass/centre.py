@@ -77,6 +77,7 @@ def sum_up(state):
     w, u, facts = state.w, state.u, state.facts
     top = end_of(state)
     averaged = u.shape[0] > 0
+    # Four partial sums, so that an addition need not wait for the one before.
     a0 = a1 = a2 = a3 = 0.0
     wu = 0.0
     uu = 0.0
@@ -119,8 +120,10 @@ def move_all(state, X, i, eta):
     b = facts[SHARE_OF_W]
     g = eta * lag_share(state)
     averaged = u.shape[0] > 0
+    # ``reach`` first: the loop below must go as far as this row.
     reach(state, X, i)
     for j in range(end_of(state)):
+        # The lag u + b·w is written out with b = 0, and takes −(t − 1)η times the old centre.
         old = a * w[j]
         if averaged:
             u[j] += b * w[j] - g * old
@@ -130,6 +133,7 @@ def move_all(state, X, i, eta):
     add(X, i, eta, w)
     if averaged:
         add(X, i, g, u)
+    # The norms are recomputed: the pass over the width has been paid for already.
     sum_up(state)
 
 
@@ -140,7 +144,9 @@ def move_some(state, X, i, eta):
     before = state.scale[0]
     after = before * (1.0 - eta)
     share = lag_share(state)
+    # c = a·w, so w moves by ηx/a′.
     k = eta / after
+    # u ← u − (b − (t − 1)a)kx, with b as it was before.
     g = (share * before - facts[SHARE_OF_W]) * k
     averaged = u.shape[0] > 0
     ww = 0.0
@@ -154,6 +160,7 @@ def move_some(state, X, i, eta):
         old = w[j]
         new = old + k * x
         w[j] = new
+        # (w + kx)² − w² as a product, which loses no digits where the move is small.
         ww += (new - old) * (new + old)
         if averaged:
             past = u[j]
@@ -162,12 +169,14 @@ def move_some(state, X, i, eta):
             wu += new * now - old * past
             uu += (now - past) * (now + past)
     state.scale[0] = after
+    # b ← b + (t − 1)(a′ − a)
     facts[SHARE_OF_W] += share * (after - before)
     facts[WW_PRODUCT] += ww
     facts[WU_PRODUCT] += wu
     facts[UU_PRODUCT] += uu
     facts[UPDATES_SINCE] += entries
     reach(state, X, i)
+    # Recomputed when the entries since the last time reach a quarter of the width: a constant factor of the cost.
     if 4.0 * facts[UPDATES_SINCE] >= facts[LARGEST_PART]:
         sum_up(state)
 
@@ -176,6 +185,7 @@ def move_some(state, X, i, eta):
 def move(state, X, i, eta):
     """centre ← (1 − η)·centre + ηx."""
     if hasattr(X, "indptr"):
+        # With an average b·w and u would cancel, so a is multiplied into w much sooner.
         small = SMALLEST_A_OF_MEAN if state.u.shape[0] else SMALLEST_A
         if state.scale[0] * (1.0 - eta) > small:
             move_some(state, X, i, eta)

@@ -196,6 +196,7 @@ class PAUniclass(Detector):
         )
 
     def _check_change(self, state: Ball) -> None:
+        # The sums behind mean, robust radius and metric cannot be made up later.
         if self.average and state.u.shape[0] < state.w.shape[0]:
             raise ValueError(
                 "average=True was set after learning began, and the iterates so far are gone. Call fit to start over."
@@ -213,9 +214,11 @@ class PAUniclass(Detector):
 
     def _formula(self, view: View) -> Formula:
         state, params, n = view.state, view.params, view.n_features
+        # The mean of the centres has a learned radius of its own.
         learned = state.mean_radius if params.average else state.radius
         inside = Linear(-np.ones((1, 1)), np.array([params.epsilon or learned[RADIUS_VALUE]]))
         centre = predicting(state, params.average)[:n]
+        # Without a metric, distances are those of the rows as they come.
         if not is_scaled(state):
             return Distance(centre), inside
         return Distance(centre, *metric_of(state, n)), inside
@@ -225,6 +228,7 @@ class PAUniclass(Detector):
         point = predicting(view.state, view.params.average)
         learned = view.state.mean_radius if view.params.average else view.state.radius
         radius = view.params.epsilon or learned[RADIUS_VALUE]
+        # Before the first row every row is inside, with a decision of 0.
         if view.state.tally.rows[SEEN] == 0:
             return np.zeros((indices.shape[0], 1)), np.zeros(1)
         if is_scaled(view.state):

@@ -88,6 +88,7 @@ def are_together(state):
 @exact_part
 def write_gaps(state, X, i, p, r, out, at):
     """x − c over the whole width, for the centre c = p·w + r·u."""
+    # −c everywhere first: a sparse row is dense once the centre is subtracted.
     for j in range(u8(state.w.shape[0])):
         out[at + j] = -point(state.w, state.u, p, r, j)
     first, last = stored(X, i)
@@ -102,6 +103,7 @@ def length(state, out, at, room):
     scales, known = state.columns[1], state.sums[METRIC_KNOWN]
     width, met = u8(state.columns.shape[1]), u8(state.sums[METRIC_MET])
     total = 0.0
+    # v = gaps in deviations, then L⁻¹v; what is kept is L⁻¹ transposed, so its rows are read in order.
     if are_together(state):
         L = state.whitener
         for j in range(met):
@@ -117,12 +119,14 @@ def length(state, out, at, room):
         for k in range(met):
             v = out[at + k] * scales[k]
             total += v * v
+    # A column that has never varied adds N to d²: a deviation of √N.
     for k in range(width):
         if scales[k] == 0.0 and out[at + k] != 0.0:
             total += known
     for k in range(width, u8(state.w.shape[0])):  # columns beyond those that there is room for
         if out[at + k] != 0.0:
             total += known
+    # Cut, so that a distance is a float.
     return np.sqrt(total) if total < HUGE else HUGE
 
 
@@ -130,16 +134,19 @@ def length(state, out, at, room):
 def take_in(state, out, at, weight):
     """S ← S + ω g gᵀ."""
     sums, columns = state.sums, state.columns
+    # ``top`` is behind the last column that differs: columns beyond have always been as the centre, and need no loop.
     top = u8(0)
     for j in range(u8(columns.shape[1])):
         if out[at + j] != 0.0:
             columns[0, j] += weight * out[at + j] * out[at + j]
             top = j + u8(1)
     sums[METRIC_MET] = max(sums[METRIC_MET], np.float64(top))
+    # Columns beyond the room still count as met, so that the state knows that they are too many.
     for j in range(u8(columns.shape[1]), u8(state.w.shape[0])):
         if out[at + j] != 0.0:
             sums[METRIC_MET] = np.float64(j + u8(1))
     sums[METRIC_WEIGHT] += weight
+    # Above the diagonal alone: S is symmetric.
     if are_together(state):
         for j in range(u8(sums[METRIC_MET])):
             g = weight * out[at + j]
@@ -153,6 +160,7 @@ def find_anew(state):
     """σ, and the inverse of L, if the number of rows is one at which they are found."""
     sums, columns = state.sums, state.columns
     rows = state.tally.rows[SEEN] + 1
+    # At numbers of rows that grow by a quarter, whatever way the stream is cut.
     if rows < sums[METRIC_NEXT] or not sums[METRIC_WEIGHT] > 0.0:
         return
     sums[METRIC_NEXT] = np.float64(rows + rows // 4 + 1)
@@ -160,9 +168,11 @@ def find_anew(state):
     varied = 0.0
     for j in range(u8(columns.shape[1])):
         deviation = np.sqrt(columns[0, j] / sums[METRIC_WEIGHT])
+        # A column that has not varied has no deviation: 0 marks it.
         columns[1, j] = 1.0 / deviation if deviation > TINY_SCALE else 0.0
         varied += deviation > TINY_SCALE
     if are_together(state):
+        # Shrunk towards the identity, so that L⁻¹ stays in bounds where columns are many and rows are few.
         shrinkage = max(LEAST_SHRINKAGE, varied / (sums[METRIC_WEIGHT] + varied))
         invert(state, (1.0 - shrinkage) / sums[METRIC_WEIGHT], u8(sums[METRIC_MET]))
 
@@ -177,9 +187,12 @@ def invert(state, share, n):
     L, scales = state.whitener, state.columns[1]
     for j in range(n):
         for k in range(j, n):
+            # Correlations, cut at ±1: rounding must not make one larger.
             L[j, k] = min(max(share * (state.scatter[j, k] * scales[j]) * scales[k], -1.0), 1.0)
         L[j, j] = 1.0
+    # Cholesky, in place: row j of Lᵀ is divided by its pivot and subtracted from the rows below.
     for j in range(n):
+        # The shrinkage bounds pivots from below; half of it leaves room for rounding.
         pivot = np.sqrt(max(L[j, j], 0.5 * LEAST_SHRINKAGE))
         for k in range(j, n):
             L[j, k] /= pivot
@@ -207,6 +220,7 @@ def invert(state, share, n):
 @exact_part
 def move_by_gaps(state, out, at, eta):
     """centre ← centre + ηg: columns that do not differ stay as they are, to the bit."""
+    # The lag takes the same move, as often as it counts.
     g = eta * lag_share(state)
     for j in range(u8(state.w.shape[0])):
         state.w[j] += eta * out[at + j]
@@ -225,6 +239,7 @@ def metric_of(state: Any, n: int) -> tuple[np.ndarray, np.ndarray | None, float]
     scales = np.zeros(n)
     scales[:width] = state.columns[1, :width]
     whitener = None
+    # Columns that were met fit the matrix: they are measured together.
     if met <= state.scatter.shape[0]:
         whitener = np.eye(n)
         whitener[:met, :met] = np.triu(state.whitener[:met, :met])
@@ -242,16 +257,19 @@ def parts_of_length(
     scales[:width] = state.columns[1]
     squares = np.zeros(gaps.shape[0])
     with np.errstate(over="ignore", invalid="ignore"):
+        # v·(Gv), with G = L⁻ᵀL⁻¹, gives each column its part of d².
         turned = v = gaps[:met] * scales[:met]
         if met <= few:
             L = np.triu(state.whitener[:met, :met])
             turned = L @ (v @ L)
         squares[:met] = v * turned
+    # As in ``length``: a column that has never varied adds N.
     squares[(scales == 0.0) & (gaps != 0.0)] = state.sums[METRIC_KNOWN]
     total = squares.sum()
     d = np.sqrt(total) if total < HUGE else HUGE
     if d == HUGE:  # it was cut: the features share it by their gaps
         squares = np.abs(gaps) / np.abs(gaps).max()
         total = squares.sum()
+    # Parts of −d in proportion to the parts of d².
     parts = -squares * (d / total) if total else squares
     return parts[indices][:, None], np.array([radius + parts.sum() - parts[indices].sum()])

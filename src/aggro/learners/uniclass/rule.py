@@ -135,6 +135,7 @@ def predicting(state: Ball, average: int) -> np.ndarray:
     last: np.ndarray = state.scale[0] * state.w
     if not average or not seen(state):
         return last
+    # (S − lag)/T, with the lag u + b·w.
     return mean_of(state, last, state.u + state.facts[SHARE_OF_W] * state.w)
 
 
@@ -152,6 +153,7 @@ def workspace_size(state):
 def distance_of(state, X, i, p, r, out, at):
     """How far a row is from the centre p·w + r·u; NaN if it is not finite. In a metric, gaps are written at ``at``."""
     if is_measured(state):
+        # Gaps are written over the whole width: a bad value must not get into them.
         if not is_allowed(X, i, norm(X, i)):
             return np.nan
         write_gaps(state, X, i, p, r, out, at)
@@ -162,6 +164,7 @@ def distance_of(state, X, i, p, r, out, at):
 @inline
 def measure(state, params, X, i, p, r, radius, out):
     """The scores of a row by the centre p·w + r·u with this radius."""
+    # Before the first row there is no centre: both scores are 0, and every row is inside.
     if state.tally.rows[SEEN] == 0:
         out[0] = 0.0
         out[1] = 0.0
@@ -197,17 +200,21 @@ def share(step, gap, C, unit, d):
         tau = min(C, gap)
     else:
         tau = gap / (1.0 + 0.5 / C)
+    # At η = 1 the centre is the row.
     return min(unit * tau / d, 1.0)
 
 
 @inline
 def move_to(state, params, X, i, s, out, d, radius):
     """Move the centre towards a row beyond the radius of its problem; whether it moved."""
+    # With a learned radius the problem is posed in radii, so C has no unit.
     unit = radius if params.epsilon == 0.0 else 1.0
     C = params.C
     if params.epsilon == 0.0 and params.robust:
+        # The first centre is a single row, and others are as good: the first rows may move it far.
         C = max(C, 2.0 / max(state.inner[RADIUS_STEPS], 1.0))
     C *= s
+    # Without a radius nothing can be measured in it.
     if radius == 0.0:
         return False
     gap = (d - radius) / unit
@@ -216,6 +223,7 @@ def move_to(state, params, X, i, s, out, d, radius):
     eta = share(params.step, gap, C, unit, d)
     if eta == 0.0:
         return False
+    # In a metric, the gaps over the whole width are in the workspace already.
     if is_measured(state):
         move_by_gaps(state, out, METRIC_GAPS, eta)
     else:
@@ -227,10 +235,12 @@ def move_to(state, params, X, i, s, out, d, radius):
 def widen(state, out, d, radius, robust):
     """Let the row be among those that the metric is found from."""
     weight = 1.0
+    # Robust: a row outside counts as one on the edge.
     if robust and 0.0 < radius < d:
         weight = (radius / d) * (radius / d)
     take_in(state, out, METRIC_GAPS, weight)
     find_anew(state)
+    # The distances so far were in the units of the metric: norms and radii start again.
     if not is_measured(state):  # columns are too many from now on: distances are other numbers
         state.facts[LARGEST_PART] = np.float64(state.w.shape[0])
         sum_up(state)
@@ -241,23 +251,28 @@ def widen(state, out, d, radius, robust):
 
 @inline
 def update(state, params, X, i, y, s, out, q):
+    # The first row is the first centre.
     if state.tally.rows[SEEN] == 0:
         begin(state, X, i)
         return True
+    # The distance is that of the centre that learns; the pass has asked for its score.
     d = -out[0]
     radius = radius_of(state.radius, params.epsilon)
+    # Which rows move the centre: those beyond the radius, or of a robust centre those beyond its inner radius.
     edge = radius
     if params.epsilon == 0.0:
         if params.robust:
             edge = state.inner[RADIUS_VALUE]
             learn_radius(state.inner, ROBUST_ROWS, d)
         learn_radius(state.radius, params.nu, d)
+        # The mean has other distances, and a radius of its own that learns from them.
         if state.mean_radius.shape[0]:
             p, r = mean_terms(state)
             far = distance_of(state, X, i, p, r, out, METRIC_GAPS + u8(state.w.shape[0]))
             learn_radius(state.mean_radius, params.nu, far)
     measured = is_measured(state)
     moved = move_to(state, params, X, i, s, out, d, edge)
+    # After the move, by gaps from the centre before it: a centre that drifts does not look like a wide cloud.
     if measured:
         widen(state, out, d, radius, params.robust)
     return moved

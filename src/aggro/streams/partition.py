@@ -169,6 +169,7 @@ def partitions(path: Paths, *, partition_bytes: int = PARTITION_BYTES, **options
     settled = stream.settle()
     given = {**stream.options, "columns": None}  # which are settled now
     how = How(stream.format, stream.chunk_bytes, stream.skip_bad, stream.cells, bool(stream.raw), given, settled)
+    # A partition of a later file reads its own header: its columns may stand in another order.
     later = replace(how, settled=replace(settled, first=False))
     # A multiple of chunk_bytes: then the cuts fall on ends of chunks, and the chunks are those of the whole file.
     size = -(-int(partition_bytes) // stream.chunk_bytes) * stream.chunk_bytes

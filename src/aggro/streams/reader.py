@@ -79,6 +79,7 @@ class Stream:
     @property
     def columns(self) -> dict[str, Column]:
         """The role of each column of a table, guessed from some rows or as you set it."""
+        # Settled once: all iterations and partitions must give a column the same role.
         if self.settled.columns is None:
             if self._format.columns is None:
                 raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
@@ -103,7 +104,6 @@ class Stream:
 
     @property
     def header_said(self) -> bool:
-        # Settled once: all iterations and partitions must give a column the same role.
         """Whether you said so, and aggro did not guess it."""
         return self.options["header"] is not None
 

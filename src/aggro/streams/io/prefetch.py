@@ -32,9 +32,9 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
     ended = False  # there are no more items, or nobody wants them
 
     def draw() -> tuple[Item, Slot] | None:
-        # One thread at a time: a generator cannot be advanced by two, and slots must queue in the order of the items.
         """The next item, and the slot for its result."""
         nonlocal ended
+        # One thread at a time: a generator cannot be advanced by two, and slots must queue in the order of the items.
         with turn:
             if ended:
                 return None

@@ -47,8 +47,8 @@ def hash_bytes(text, start, end, seed):
 
 @inline
 def hash_number(number, seed):
-    # Digits are needed from the front, so the largest power of ten comes first.
     """The hash of a whole number's decimal digits, as if they stood in the text."""
+    # Digits are needed from the front, so the largest power of ten comes first.
     power, length = u8(1), u8(1)
     while number // power >= u8(10):
         power *= u8(10)

@@ -208,8 +208,8 @@ class JsonReader:
         schema, left, bad = self.schema, [], []
 
         def read(some: list[tuple[int, bytes]]) -> None:
-            # Good lines may bring new fields, so the schema grows with each piece that could be read.
             nonlocal schema
+            # Good lines may bring new fields, so the schema grows with each piece that could be read.
             schema = _settled(self._parse(_joined(some), schema).schema, schema)
 
         for number, line in enumerate(text.split(b"\n")):

@@ -214,8 +214,8 @@ def flat_table(table: Any, known: Columns) -> Any:
         return table
     found: dict[str, Any] = {}
     for name in table.column_names:
-        # Flat columns come through without a copy.
         column = table.column(name)
+        # Flat columns come through without a copy.
         if not is_nested(column.type):
             found[name] = column
             continue

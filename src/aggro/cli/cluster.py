@@ -86,7 +86,6 @@ Mix = Annotated[
 
 def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) -> None:
     """Refuse what cannot be, before anything is read."""
-    # Options without effect are refused, not ignored.
     if where is None:
         for said, what in ((partition_bytes, "--partition-bytes"), (mix, "--mix")):
             if said is not None:

@@ -127,7 +127,6 @@ def made(written: str, settings: list[str]) -> dict[str, Any]:
     names = split_learners(written)
     if not names:
         raise Mistake("Name at least one learner with --learners.")
-    # Each name is a key of the results.
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Mistake(f"{twice!r} is given twice.")
@@ -219,7 +218,6 @@ def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plo
     for name, f in figures.items():
         error = [f"{f['error']:.2%}"] if counted else []
         best = f[ranked] == least and task != "outlier"  # radii differ: neither figure ranks detectors
-        # No rows, no division.
         share = f["updates"] / max(f["rows"], 1)
         cells = [name, *error, f"{f['mean_loss']:.4g}", f"{share:.1%}", f"{f['rows_per_second']:,.0f}"]
         lines.append(Row(cells, style="bold" if best and len(figures) > 1 else ""))

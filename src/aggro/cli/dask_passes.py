@@ -52,11 +52,9 @@ class DaskRun(Run):
             self._began, self._warm = time.perf_counter(), (time.perf_counter(), before.rows)
             # The mixing goes on with the learner itself, not with a fresh one.
             mixing = Mixing({"": self.learner}, sources, self.passes, self.mix, executor, fresh=False)
-            # Passes of an earlier run are done.
             mixing.done = self.place.passes
             mixing.progress = Watch(self, mixing, lines, before)
             mixing.learn()
-            # More workers may have joined in between.
             self.workers = max(self.workers, len(client.nthreads()))
 
     def keep_pass(self, learner: Any, done: int, reports: Sequence[Any]) -> None:

@@ -132,7 +132,6 @@ def label(
     try:
         # Whatever stops it, the user learns that the answers are kept; signals wait for a good moment inside.
         with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
-            # Loading and going over the answered rows may take a while, and patience says so.
             with patience(screen.say):
                 run = Run(model, data, reading, learner, set_ or [], asking, seed_labels or [], journal, screen.say)
                 session = taken_up(journal, run)

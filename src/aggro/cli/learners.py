@@ -140,7 +140,6 @@ def plain(value: Any) -> str:
 def beside(name: str, text: str, widest: int, width: int) -> Iterator[str]:
     """A name and what it is, below it if there is no room beside it."""
     room = width - widest - 4
-    # Too narrow for two columns.
     if room < widest:
         yield f"  {name}"
         yield from indented(text, width, 4)

@@ -31,7 +31,6 @@ def load_model(path: Path) -> Any:
 
     with blaming_the_file(path):
         learner = load(path, shell=False)
-    # An active learner has the one that predicts inside.
     return getattr(learner, "estimator_", learner)
 
 

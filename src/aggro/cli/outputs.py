@@ -214,7 +214,6 @@ def read_by(use: Reads, value: Any) -> dict[Identity, str]:
     from aggro.streams.io.find import STDIN, find
 
     found: dict[Identity, str] = {}
-    # One value or several, or none.
     for name in value if isinstance(value, list | tuple) else [] if value is None else [value]:
         try:
             names = find(name) if use.data else [os.fspath(name), *file_of_module(name)]

@@ -54,7 +54,6 @@ def predict(
     from aggro.cli.known import Known
     from aggro.cli.reading import blaming_the_data, chunks_of
 
-    # Columns may come between commas.
     kept = [name for names in keep or () for name in names.split(",")]
     delimiter = delimiter_for(None if output is None else output.name)
     # A table was asked for by --keep, and needs a form.

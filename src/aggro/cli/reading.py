@@ -240,7 +240,6 @@ class Rows:
         rows, before, after = self._chunk.X.shape[0], self._before, self._chunk.position
         if after is None:
             return f"row {row + 1}"
-        # Lines and rows count from the start of each file.
         if after.file != before.file:
             before = type(after)(file=after.file)
         title = self.stream.sources[after.file].title
@@ -361,6 +360,5 @@ def first_not_finite(X: Any) -> int | None:
         bad = np.flatnonzero(~np.isfinite(X.data))
         # The row of a value: the last one that starts at or before it.
         return int(np.searchsorted(X.indptr, bad[0], "right")) - 1 if bad.size else None
-    # One bad value makes the row bad.
     rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
     return int(rows[0]) if rows.size else None

@@ -126,7 +126,6 @@ class Mistakes:
         if not self.scored:
             return {"log_loss": None, "auc": None, "calibration_error": None, "calibration": []}
         areas = [area for level in self.levels if (area := area_under_curve(*level)) is not None]
-        # Empty bins have no mean.
         used = self.bins[self.bins[:, 0] > 0]
         # The expected calibration error: the gap of each bin, weighed by its rows.
         off = float(np.abs(used[:, 1] - used[:, 2]).sum() / self.scored)

@@ -122,7 +122,6 @@ def sweep(
     task = task_of_all(contenders)
     check_agrees(task_, contenders[0].learner)
     stream = stream or open_data(data, reading, task=task)
-    # Reading again is only needed for these.
     if not read_again(stream):
         for what, said in {"--passes": passes > 1, "--dask": dask}.items():
             if said:
@@ -195,7 +194,6 @@ def contenders_of(listed: str | None, name: str | None, settings: list[str]) -> 
     found += [contender(name, chosen) for chosen in tried] if name is not None else []
     if not found:
         raise Mistake("Name at least one learner with --learners, or --learner.")
-    # Each name is a key of the results.
     called = [one.name for one in found]
     twice = next((one for one in called if called.count(one) > 1), None)
     if twice is not None:
@@ -319,7 +317,6 @@ class Run:
                 began = time.perf_counter()
                 self.found = swept(self.learners, parts, self.passes, mix, client, watch)
                 self.seconds = time.perf_counter() - began
-                # More workers may have joined in between.
                 self.workers = self.workers if client is None else max(self.workers, len(client.nthreads()))
             # Sortedness is known when all partitions are done; the last pass has seen all labels.
             self.order = order_in(self.found.reports[-1])
@@ -459,7 +456,6 @@ class Options:
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for plugin in self.plugins:
             words += ["--plugin", plugin]
-        # Quoted for the shell.
         return shlex.join([*words, *spoken(self.reading)])
 
 

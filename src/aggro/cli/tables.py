@@ -98,7 +98,6 @@ def least_width(column: Column, text: list[str]) -> int:
     """What a column needs so that its words are whole, and figures with their units stay in one line."""
     name, *cells = text
     if column.number:
-        # Figures stay whole, with their units.
         return max(longest_word(name), *map(longest_line, cells), 0)
     return max(*map(longest_word, text), min(LEAST_TEXT, max(map(longest_line, text))))
 

@@ -118,7 +118,6 @@ def train(
     elif stream.raw:
         with blaming_the_data():
             check_usable(stream)
-    # Reading again is only needed for these.
     if not read_again(stream):
         again = {"--checkpoint": checkpoint, "--resume": resume, "--passes": passes > 1, "--dask": dask}
         for what, said in again.items():

@@ -44,8 +44,7 @@ class Parts(NamedTuple):
 def parts_of(seconds: np.ndarray) -> Parts:
     """Split moments into numbers and parts; all are missing where the moment is."""
     there = np.abs(seconds) < FURTHEST_DATE
-    # Rounded down, so that moments before 1970 fall on their own day; missing ones count as 1970 until they are left
-    # out.
+    # Rounded down, so that moments before 1970 fall on their own day.
     whole = np.floor(np.where(there, seconds, 0.0)).astype(np.int64)
     days, within = np.floor_divide(whole, 86400), np.mod(whole, 86400)
     dates = days.astype("datetime64[D]")
@@ -119,7 +118,6 @@ def in_reach(moments: np.ndarray) -> np.ndarray:
     gone = np.isnan(seconds)
     # Python's datetime has the years 1 to 9999.
     kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST_SECOND)
-    # Whole seconds are enough at the edges; all others keep their microseconds.
     edges = kept.astype(np.int64).astype("datetime64[s]").astype("datetime64[us]")
     near = np.where(kept == seconds, moments, np.zeros(1, moments.dtype)).astype("datetime64[us]")
     found = np.where(kept == seconds, near, edges)

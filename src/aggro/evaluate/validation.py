@@ -136,7 +136,6 @@ class Counting:
         if chunk.n_rows == 0:
             return
         self.learner.learn_chunk(chunk)
-        # The notes at powers of two first, then the state at the end of the chunk.
         for rows, total in (*self.marks(), self.now()):
             # The history holds all notes of the learner; those up to the last point are known already.
             if rows > self.last:

@@ -51,12 +51,10 @@ def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = N
     colours = colours_of(ax)
     # A class without rows has shares of 0, not 0 / 0.
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
-    # Square cells, unless there are so many that the picture would be too large.
     ax.imshow(shaded(shares, colours), aspect="auto" if n > READABLE else "equal")
     size = min(9.0, 90.0 / n)
     # Only cells with rows get a number, and none if they are too small to read.
     for row, column in np.argwhere(table) if n <= READABLE else ():
-        # Dark cells need bright letters.
         ink = colours["ground"] if shares[row, column] > 0.55 else colours["ink"]
         ax.text(column, row, f"{table[row, column]:,}", ha="center", va="center", color=ink, fontsize=size)
     shown = [folded(name, LABEL_LETTERS, most=1)[0] for name in names]
@@ -98,7 +96,6 @@ def shaded(shares: np.ndarray, colours: dict[str, str]) -> np.ndarray:
 
 def counted(y: Any, predicted: Any, labels: Sequence[Any] | None) -> tuple[np.ndarray, list[str]]:
     """Counts (true, predicted), and the labels' names."""
-    # Three forms of input become one: counts by pair.
     if predicted is not None:
         pairs = list(pairs_of(y, predicted))
         cells = dict.fromkeys(pairs, 0)

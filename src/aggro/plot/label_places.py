@@ -16,12 +16,10 @@ def folded(name: str, width: int, most: int = MOST_LINES) -> list[str]:
     Lines end after words, commas and opening brackets where they can: names are often ``Learner(C=1,average=True)``.
     """
     lines = [""]
-    # Blanks of any kind count as one.
     for piece in LINE_PIECE.findall(" ".join(name.split())):
         if lines[-1] and len((lines[-1] + piece).rstrip()) > width:
             lines.append("")
         lines[-1] += piece
-        # A word longer than a line is cut.
         while len(lines[-1].rstrip()) > width:
             lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     lines = [line.strip() for line in lines]

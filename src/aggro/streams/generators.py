@@ -235,7 +235,6 @@ def _stream(
         needed = range(start // GENERATED_ROWS, -(-stop // GENERATED_ROWS))
         # Blocks that this chunk shares with the one before are kept; the others are drawn, each from its own seed.
         drawn = {block: drawn[block] if block in drawn else draw(block) for block in needed}
-        # A block is always drawn whole; rows that the chunk does not need are cut off.
         here = slice(start - needed.start * GENERATED_ROWS, stop - needed.start * GENERATED_ROWS)
         X = _stacked([X for X, _ in drawn.values()])
         yield Chunk(X[here], np.concatenate([y for _, y in drawn.values()])[here])

@@ -68,8 +68,7 @@ def tickets(rows: int = N_TICKETS, seed: int = 0) -> Iterator[Ticket]:
             "opened": (start + timedelta(days=k // 12)).isoformat(),
             "note": " ".join(chosen),
         }
-        # The names are swapped after the label was drawn: the rows stay the same, and only the meaning of labels
-        # drifts.
+        # The names are swapped after the label was drawn: only the meaning of the labels drifts.
         yield record, names.get(label, label)
 
 

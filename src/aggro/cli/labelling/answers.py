@@ -224,7 +224,7 @@ class Interrupts:
     def welcome(self) -> Iterator[None]:
         """A signal may stop what is inside."""
         try:
-            # Set before the check: a signal between the two would else wait for the next key.
+            # Set before the check: a signal between the two would otherwise wait for the next key.
             self._waiting = True
             self.check()
             yield
@@ -333,8 +333,7 @@ class Keys:
     def _letter(self) -> str:
         """One letter, of as many bytes as it takes."""
         while True:
-            # A letter may be cut between its bytes: what is not whole yet is ignored, and read again with the next
-            # byte.
+            # A letter may be cut between its bytes: what is not whole yet waits for the next byte.
             text = self._pending.decode("utf-8", "ignore")
             if text:
                 self._pending = self._pending[len(text[0].encode()) :]

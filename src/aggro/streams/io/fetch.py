@@ -107,7 +107,7 @@ def _complete(url: str, partial: str, report: Report) -> None:
             if _ask(url, partial, report):
                 return
             why = "the connection ended early"
-        # The server has answered: another attempt would bring the same answer.
+        # The server has answered, and says no: only broken connections are tried again.
         except urllib.error.HTTPError as error:
             raise FetchError(f"{url}: the server says {error.code} {reason_of(error.reason)}.") from error
         except (OSError, http.client.HTTPException, ValueError) as error:

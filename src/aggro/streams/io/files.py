@@ -144,8 +144,7 @@ class Source:
         self.head()  # which shows the encoding
         if not self._once():
             file = self._open()
-            # Only a plain file can be sought. A compressed one is decompressed up to the place, and the text thrown
-            # away.
+            # Only a plain file can be sought. A compressed one is decompressed up to the place.
             if start:
                 try:
                     file.seek(start) if isinstance(file, io.FileIO) else _pass_over(file, start)

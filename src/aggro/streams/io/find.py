@@ -20,7 +20,6 @@ def find(path: Paths) -> list[str]:
     hidden files are left out. A file that a folder or a glob reaches under several names, through links, is one file,
     and is read once; a list may name a file as often as it likes. ``-`` is stdin.
     """
-    # A list keeps its order and its repeats; each entry may be a folder or a glob itself.
     if not isinstance(path, (str, os.PathLike)):
         paths = list(path)
         if not paths:

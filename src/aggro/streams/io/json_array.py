@@ -68,8 +68,7 @@ class ArrayLines(io.RawIOBase):
             try:
                 end = self._json.raw_decode(text, start)[1]
             except (json.JSONDecodeError, RecursionError) as error:
-                # A broken element may only be cut off by the piece. The end of the file, its length or its depth rule
-                # that out.
+                # A broken element may go on in the next piece, unless the file ends, or it is too long or too deep.
                 if not piece or len(text) - start > LONGEST_ELEMENT or isinstance(error, RecursionError):
                     raise self._unreadable() from error
                 break
@@ -82,7 +81,6 @@ class ArrayLines(io.RawIOBase):
         # The file ended, and no bracket closed the array.
         if not piece:
             raise self._unreadable()
-        # The unfinished element stays for the next piece.
         self._text = text[at:]
         return lines
 

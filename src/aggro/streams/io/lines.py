@@ -55,11 +55,9 @@ def _of_one(
         text = room(size + 1 + WIDE_PADDING, np.uint8)
         held = 0  # bytes in the text; the first one is byte ``offset`` of the file
         while stop is None or offset < stop:
-            # Up to the next multiple of size in the file, whatever offset reading started from: blocks end alike on
-            # every run.
+            # Up to the next multiple of size in the file, wherever reading started: blocks end alike on every run.
             goal = (offset + held) // size * size + size - offset
-            # A line goes on past the multiple. Twice the room, so that a long line is copied a constant number of
-            # times.
+            # A line goes on past the multiple. The room doubles, so that copying stays linear in its length.
             if text.shape[0] < goal + 1 + WIDE_PADDING:
                 text = _larger(text, held, 2 * goal + 1 + WIDE_PADDING)
             got = source.fill(opened, text.data[held:goal])
@@ -72,8 +70,7 @@ def _of_one(
             # Only the new bytes are searched; those before them had no end of a line.
             cut = last_end(text, held - got, held)
             if cut:
-                # The tail moves to a buffer of its own before the block leaves: the block keeps this one while it is
-                # parsed.
+                # The tail moves to a buffer of its own, for the block keeps this one while it is parsed.
                 rest = _larger(text[cut:], held - cut, size + 1 + WIDE_PADDING + held - cut)
                 yield _block(source, text, cut, number, offset)
                 text, offset, held = rest, offset + cut, held - cut
@@ -88,7 +85,6 @@ def _of_one(
 def after_newline(text: np.ndarray, start: int, stop: int) -> int:
     """Where the last line of text[:stop] ends, if any does after ``start``; else 0."""
     while stop > start:
-        # Searched backwards in windows: the last newline is usually near the end.
         first = max(start, stop - SEARCH_WINDOW)
         at = text[first:stop].tobytes().rfind(b"\n")
         if at >= 0:

@@ -41,7 +41,6 @@ class ZstdFile(io.RawIOBase):
             # As any other damage of a compressed file: the caller adds the name of the file.
             except self._error as error:
                 raise EOFError(str(error)) from error
-            # The next block starts a frame. Several frames in a row are one file.
             if self._frame.eof:
                 self._frame = None
         n = min(len(view), len(self._ready))

@@ -113,7 +113,6 @@ def last_end(text, stop, delimiter, gaps):
             p = next_quote(text, p, stop)
             if p == stop:
                 break
-            # A doubled quote does not close the field.
             if p + u8(1) < stop and text[p + u8(1)] == QUOTE:
                 p += u8(2)
             else:

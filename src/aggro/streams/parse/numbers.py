@@ -138,7 +138,6 @@ def careful(text, p):
         if digit < u8(10):
             if kept < 19:
                 w = w * u8(10) + digit
-                # Leading zeros do not count among the 19.
                 kept += w > u8(0)
                 q -= points
             else:
@@ -150,7 +149,6 @@ def careful(text, p):
         else:
             break
         p += u8(1)
-    # No digit at all, at most a point.
     if np.int64(p - first) == points:
         return 0.0, start, BAD
     shift = 0
@@ -175,7 +173,6 @@ def careful(text, p):
         side = side_of_middle(text, first, shift, bits)
         # Above the middle the next float is nearer; at the middle, the even one.
         bits += u8(side > 0 or (side == 0 and bits & u8(1) == u8(1)))
-    # A finite number can round up to infinity as well.
     if bits >= INFINITY_BITS:
         return 0.0, start, TOO_LARGE
     return u8(bits | (u8(negative) << SIGN)).view(np.float64), p, OK

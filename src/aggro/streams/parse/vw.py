@@ -146,7 +146,6 @@ def read_head(text, p, words):
             start = p
         while not (ends_value(text[p]) or text[p] == NUL):
             p += u8(1)
-        # A NUL byte is a sign of a binary file.
         if text[p] == NUL:
             return label, from_, to, importance, p, bad_lines.HOLDS_NUL
         after = p
@@ -442,7 +441,6 @@ def escaped(namespace: bytes) -> bytes:
 def _words(block: Block, spans: np.ndarray) -> np.ndarray:
     """The labels as texts; objects, with None, where any are missing."""
     text = block.bytes()
-    # An empty label is a missing one.
     labels = [_decoded(text[a:b]) or None for a, b in spans.tolist()]
     # None fits only into an array of objects.
     return np.array(labels, object if None in labels or not labels else None)

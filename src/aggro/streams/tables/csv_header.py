@@ -60,7 +60,6 @@ def _is_a_cell(field: str, cells: Sequence[str]) -> bool:
     if not field or is_missing(field):
         return False
     if WRITTEN_NUMBER.fullmatch(field) and not field.isdecimal():
-        # Decimal numbers are values; whole ones such as 1990 may be names.
         return True  # 1990 may be a name, 5.1 hardly
     # In few rows a single repeat counts; in many, it may be chance.
     if cells.count(field) >= (1 if len(cells) < FEW_HEADER_ROWS else 2):

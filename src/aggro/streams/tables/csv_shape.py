@@ -55,7 +55,6 @@ def consistency(lines: list[str], delimiter: str) -> float:
 
 def guess_titles(lines: list[str], delimiter: str) -> int:
     """How many lines stand above the header, or above the first row; empty ones among them count."""
-    # Titles and enough lines below them to know the width of the table.
     looked = lines[: LINES_LOOKED_AT + MOST_TITLES]
     # Each line by itself: an odd quote in a title must not swallow the lines below.
     split = [next(iter(rows_of([line], delimiter)), []) for line in looked]
@@ -64,7 +63,6 @@ def guess_titles(lines: list[str], delimiter: str) -> int:
     if not widths:
         return 0
     width, rows = widths.most_common(1)[0]
-    # No table, or too few rows to call anything above them a title.
     if width < 2 or rows < ENOUGH_BELOW:
         return 0
     titles = 0

@@ -250,7 +250,6 @@ class CsvReader:
         names = self._names_in(block)
         # Only the block at the start of a file has titles and a header.
         start = self.layout.header_end(block.lines) if block.offset == 0 else 0
-        # The quick way for plain numbers first; pyarrow reads what it refuses.
         plain = self._plain_table(block, start, names)
         if plain is not None:
             return Table(plain, [])

@@ -32,7 +32,6 @@ class Values:
 
     def add(self, value: str, count: int) -> None:
         self.total += count
-        # Known values are always counted; new ones only while there is room, so that memory is bounded.
         if value in self.counts or len(self.counts) < MOST_VALUES:
             self.counts[value] += count
         else:
@@ -103,7 +102,6 @@ class Summary:
         missing = np.isnan(cells)
         self.missing += int(missing.sum())
         self.numbers.add_all(cells[finite])
-        # Infinity is no number to learn from.
         for cell in cells[~finite & ~missing].tolist():
             self.strays.add(str(cell), 1)
 
@@ -148,7 +146,6 @@ class Summary:
         told: dict[str, Any] = {"name": column.name, "role": str(column.role), "why": column.why, "said": column.said}
         if column.pattern and column.pattern != ISO:
             told["pattern"] = column.pattern
-        # Columns that are left out have no counts.
         if column.role in (Role.ID, Role.IGNORE):
             return told
         told["missing"] = self.missing

@@ -76,7 +76,6 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
     label = weight = None
     numbers: dict[str, np.ndarray] = {}
     coded: dict[str, Coded] = {}
-    # Texts become blocks of their own at the end: their width is known only when all words are hashed.
     texts = []
     for name in table.column_names:
         column = table.column(name)
@@ -361,7 +360,6 @@ def labels_of(column: Any) -> np.ndarray:
         exact = _exact(column) if (np.abs(numbers) >= EXACT_CODES).any() else None
         return numbers if exact is None else exact
     codes, names = _coded(column)
-    # An array of strings is as wide as its longest, so long labels are kept as objects.
     as_objects = bool(codes.size and codes.min() < 0) or any(len(str(name)) > LONG_LABEL for name in names)
     # None stands last, where the code −1 of a missing label finds it.
     labels: np.ndarray = np.array([*names, None], object) if as_objects else np.array(names)

@@ -187,7 +187,6 @@ def _is_vector(name: str, lists: Sequence[Sequence[Any]], known: Mapping[str, An
     # What is known decides: a bag does not turn into columns because one chunk has lists of one length.
     if f"{name}.0" in known or name in known:
         return f"{name}.0" in known
-    # Empty lists fit any length.
     lengths = {len(cell) for cell in lists if len(cell)}
     return len(lengths) == 1 and max(lengths) <= MOST_PLACES
 
@@ -206,7 +205,6 @@ def word(item: Any) -> str:
 
 @lru_cache(4096)
 def _word_of(text: str) -> str:
-    # Most items are one word already.
     if text.isalnum():
         return text
     words = "".join(letter if letter.isalnum() or ord(letter) > 127 else " " for letter in text).split()

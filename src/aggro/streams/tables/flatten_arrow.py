@@ -69,7 +69,6 @@ def _places(name: str, array: Any, known: Collection[str]) -> dict[str, Any] | N
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # A missing list counts as one of length 0.
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     # Columns that are known stay columns, whatever the lengths here.
     if f"{name}.0" in known:

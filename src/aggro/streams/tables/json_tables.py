@@ -70,7 +70,6 @@ def settle_json(stream: Stream) -> None:
 def json_columns(stream: Stream) -> dict[str, Column]:
     """What the fields are for; their types are settled with it."""
     rows = _sample(stream)
-    # Fields in the order of their first appearance.
     names = list(dict.fromkeys(name for row in rows for name in row))
     outer = {*names}
     cells: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}

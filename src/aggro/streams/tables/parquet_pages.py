@@ -94,7 +94,6 @@ def _column(chunk: Any) -> Column:
 def _field(fields: Any, field: int, kind: Callable[[], Any]) -> Any:
     """A field of a struct, or what is empty of its kind."""
     value = fields.get(field) if isinstance(fields, dict) else None
-    # A damaged field of another type counts as absent.
     return value if type(value) is kind else kind()
 
 

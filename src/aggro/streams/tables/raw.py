@@ -114,7 +114,6 @@ def split(
     """
     import pyarrow as pa
 
-    # One kind of table from here on.
     if isinstance(table, pa.RecordBatch):
         table = pa.Table.from_batches([table])
     label, weight = of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)

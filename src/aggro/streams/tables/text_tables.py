@@ -104,7 +104,6 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
     at = stream.start
     # Results come in the order of the blocks, so positions can be summed here.
     for place, encoded, bad, cells in ahead(work, blocks, stream.threads):
-        # Lines and rows count from the start of each file.
         if place.file != at.file:
             at = Position(file=place.file)
         if bad:

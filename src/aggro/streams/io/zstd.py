@@ -58,7 +58,7 @@ class ZstdFile(io.RawIOBase):
                 while left:
                     left -= len(self._take(min(left, READ_BYTES)))
                 continue
-            # Also what follows the last frame must be a frame: damaged bytes would else pass for the end of the file.
+            # What follows a frame must be a frame: damaged bytes must not pass for the end of the file.
             if magic != ZSTD_MAGIC:
                 raise EOFError("a zstd frame starts with other bytes than it should")
             # The descriptor byte says how long the rest of the header is: window, dictionary and size of the content.

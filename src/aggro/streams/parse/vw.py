@@ -134,8 +134,7 @@ def read_head(text, p, words):
     tabs = False
     count = 0
     while True:
-        # Vowpal Wabbit splits the head at spaces only, so a tab there would join two words. It is noted, and refused
-        # below.
+        # Vowpal Wabbit splits the head at spaces only, so a tab would join two words. It is refused below.
         while is_blank(text[p]):
             if text[p] != SPACE and not tabs:
                 tabs, tab = True, p

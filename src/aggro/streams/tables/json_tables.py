@@ -259,8 +259,7 @@ class RawJsonReader(JsonReader):
         # A label that is now a number, now a word, is read as words.
         self._strict = pa.schema([(n, kind) for n, kind in types.items() if n in strict and kind != pa.string()])
         outside = stream.settled.nested_types
-        # pyarrow reads nested fields only with types for all. With cells=True, or a label inside of a record, Python
-        # reads them.
+        # pyarrow reads nested fields only with types for all; else, and with cells=True, Python reads them.
         can_parse = outside is not None and self._ignores_new and (self.label is None or self.label in outside)
         # Fields such as «user.city» beside {"user": {"city": ...}} count, wherever they appear: they are looked for.
         self._nested_schema = pa.schema([*{**outside, **types, **outside}.items()]) if can_parse and outside else None

@@ -27,8 +27,10 @@ NOT_BEGUN = b"aggro: Stopped before it began. Nothing was changed; run the same 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its status."""
+    # Exit handlers run last in, first out: registered first, this one comes after all others.
     atexit.register(end_quietly)
     try:
+        # Importing takes most of the time until a command starts, and has nothing to clean up.
         with ending_at_once():
             run = loaded()
         run(arguments)
@@ -42,6 +44,7 @@ def loaded() -> Any:
     try:
         from aggro.cli.application import run
     except ModuleNotFoundError as error:
+        # Another missing module is a fault of the installation, and keeps its own message.
         if (error.name or "").partition(".")[0] not in OF_THE_EXTRA:
             raise
         sys.exit(f"aggro: The command needs {error.name}. Install it with: pip install 'aggro[cli]'")
@@ -51,7 +54,9 @@ def loaded() -> Any:
 @contextmanager
 def ending_at_once() -> Iterator[None]:
     """Inside, where modules are imported, Ctrl-C ends the process: there is nothing yet to put in order."""
+    # Python lets only the main thread set signal handlers.
     own = threading.current_thread() is threading.main_thread()
+    # A handler that somebody else has set stays.
     if not own or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
@@ -64,8 +69,10 @@ def ending_at_once() -> Iterator[None]:
 
 def end_at_once(number: int, frame: Any) -> None:
     try:
+        # os.write, because a buffered stream refuses a write inside of one that was interrupted.
         os.write(2, NOT_BEGUN)
     finally:
+        # No exit handlers: modules may be half imported.
         os._exit(EXIT_INTERRUPTED)
 
 

@@ -87,7 +87,9 @@ def run(arguments: list[str] | None = None, command: App | None = None, name: st
 def status_of(arguments: list[str] | None, command: App = app, name: str = "aggro") -> int:
     """Run the command line; what there is to say about how it ended is one line."""
     try:
+        # Not standalone: Typer would end the process by itself, and errors would come out in its own form.
         status = command(arguments, prog_name=name, standalone_mode=False, terminal_width=help_width())
+        # Flushed here, so that a full disk or a closed pipe is still an error of this command.
         sys.stdout.flush()
         if status == EXIT_INTERRUPTED:  # before a command began
             raise Stopped("Stopped.", signal.SIGINT)
@@ -95,6 +97,7 @@ def status_of(arguments: list[str] | None, command: App = app, name: str = "aggr
         leave(sys.stdout)
         return EXIT_UNREAD
     except (Exception, KeyboardInterrupt) as error:
+        # Errors of a known kind become one line; any other is a fault of ours, and keeps its traceback.
         end = end_of(error)
         if end is None:
             raise
@@ -106,7 +109,9 @@ def status_of(arguments: list[str] | None, command: App = app, name: str = "aggr
 def say(message: str) -> None:
     """The last line on stderr. No second Ctrl-C comes between, and what cannot be written is left."""
     main = threading.current_thread() is threading.main_thread()
+    # Ignored meanwhile: a second Ctrl-C would tear the last line.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    # stdout first, so that the message comes after all results.
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is sys.stderr:
@@ -122,6 +127,7 @@ def say(message: str) -> None:
 def leave(stream: Any) -> None:
     """Let nothing that is still to be written reach a closed pipe or a full disk."""
     with contextlib.suppress(OSError, ValueError):
+        # The descriptor itself is replaced, since buffers are flushed once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -137,6 +143,7 @@ def end_of(error: BaseException) -> tuple[int, str] | None:
 
 def mistake_in(error: Exception) -> str | None:
     """What the user can put right, in one line; None if it was not the user."""
+    # Our own mistakes say what to do already.
     if isinstance(error, Mistake):
         return str(error)
     if type(error).__module__.startswith("numba."):  # a plugin's rule; the library's own are compiled by its tests
@@ -149,11 +156,13 @@ def mistake_in(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = "What was printed could not be written" if error.filename is None else error.filename
         return f"{os.fsdecode(where) if isinstance(where, bytes) else where}: {error.strerror or error}."
+    # NumPy's message says how much memory was asked for.
     if isinstance(error, MemoryError):
         how = f" ({error})" if str(error) else ""
         return f"Out of memory{how}. Use fewer features or classes."
     if isinstance(error, UnicodeEncodeError):
         return f"The output has characters that {error.encoding} cannot show. Set PYTHONUTF8=1, or write to a file."
+    # After UnicodeEncodeError, which is a kind of it.
     if isinstance(error, UnicodeError):
         return f"Some text cannot be read ({error})."
     return None

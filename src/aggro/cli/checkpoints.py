@@ -65,9 +65,11 @@ class Checkpoints:
         self.rows = 0  # learned when it was last saved
         self.saved = False  # is the model?
         self.run: dict[str, Any] = {}
+        # All that decides what is learned: with another one of these, a resumed run would be a mixture of two.
         if every is not None:
             self.run = {
                 "files": {name: fingerprint(name) for name in stream.files},
+                # The run may write over the model that it starts from, so only its name counts then.
                 "--from": origin and named(origin, model),
                 "passes": passes,
                 "chunk_bytes": stream.chunk_bytes,
@@ -77,6 +79,7 @@ class Checkpoints:
 
     def take(self, learner: Any, place: Place) -> None:
         """Save, if enough was learned since the last time."""
+        # Counted in rows learned, so that unlabelled rows do not save a model that has not changed.
         if self.every is not None and learner.n_seen_ - self.rows >= self.every:
             self._save(learner, place)
 
@@ -86,6 +89,7 @@ class Checkpoints:
             self._save(learner, place)
 
     def _save(self, learner: Any, place: Place) -> None:
+        # Model and place in one file: they can never belong to different moments.
         save_model(learner, self.file, {**asdict(place), "stream": list(place.stream or ()), "run": self.run})
         self.rows = learner.n_seen_
 
@@ -94,8 +98,10 @@ class Checkpoints:
         if not self.file.exists():
             return None
         learner, kept = load_with_position(self.file)
+        # A model has no run beside it.
         if not isinstance(kept, dict) or not isinstance(kept.get("run"), dict):
             raise Mistake(f"{self.file} is a model, not a checkpoint. Leave --resume out to start again.")
+        # The first difference is enough for the message.
         for what, then, now in (*differences(kept["run"], self.run), *differences(traits(learner), traits(fresh))):
             raise Mistake(
                 f"{self.file} belongs to another run: its {what} {then}, now {now}. "
@@ -110,7 +116,9 @@ class Checkpoints:
         counts: list[Any] = [kept.get(name) for name in ("passes", "bad_lines", "unlabelled")]
         passes, *left_out = counts
         stream: list[Any] = kept["stream"] if isinstance(kept.get("stream"), list) else [None]
+        # The file may be damaged or made by hand, so every number is checked before it is used as a place.
         if all(type(count) is int and count >= 0 for count in (*counts, *stream)):
+            # All passes are done: only saving and testing are left.
             if passes == self.passes and not stream:
                 return Place(passes, None, *left_out)
             if len(stream) == len(Position._fields) and stream[0] <= len(self.run["files"]) and passes < self.passes:
@@ -119,6 +127,7 @@ class Checkpoints:
 
     def left(self) -> str:
         """What is there when the run is stopped now."""
+        # The model is written already; what is missing is the end of the command.
         if self.saved:
             again = "; add --resume to the same command to finish" if self.every is not None else ""
             return f"The model is in {self.model}{again}."
@@ -136,6 +145,7 @@ class Checkpoints:
 
 def named(origin: Path, model: Path) -> str:
     """The model that a run goes on from, as it is called; one that the run itself will replace has no checksum."""
+    # The run itself replaces it, so a checksum would refuse every resumed run.
     if model.exists() and origin.samefile(model):
         return str(origin)
     size, checksum = fingerprint(os.fspath(origin))
@@ -145,6 +155,7 @@ def named(origin: Path, model: Path) -> str:
 def fingerprint(name: str) -> list[int]:
     """Size and a checksum of both ends of a file."""
     size = os.path.getsize(name)
+    # Both ends: appended rows change the one, a new header the other. A whole checksum would read all the data.
     with open(name, "rb") as file:
         ends = file.read(FINGERPRINT_BYTES)
         file.seek(max(0, size - FINGERPRINT_BYTES))
@@ -152,6 +163,7 @@ def fingerprint(name: str) -> list[int]:
 
 
 def traits(learner: Any) -> dict[str, Any]:
+    # Parameters of wrappers count as well as those of the learner inside.
     inner = innermost(learner)
     around = parameters_of(learner) if inner is not learner else {}
     return {"learner": type(inner).__name__, "parameters": {**around, **parameters_of(inner)}}
@@ -164,9 +176,11 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, st
         a, b = then.get(name), now[name]
         if a == b or (name == "options" and isinstance(a, dict) and all(a.get(key) == b[key] for key in b)):
             continue  # a checkpoint of an earlier version lacks options that are new
+        # The same files: one of them has changed.
         if name == "files" and isinstance(a, dict) and list(a) == list(b):
             changed = next(file for file in b if a[file] != b[file])
             found.append((f"file {changed}", f"had {a[changed][0]:,} bytes", f"has {b[changed][0]:,} or other ones"))
+        # Only the first key that differs is named.
         elif isinstance(a, dict) and isinstance(b, dict) and name != "files":
             key = next(key for key in b if a.get(key) != b[key])
             found.append((f"{key!r} among the {name}", f"was {a.get(key)!r}", f"it is {b[key]!r}"))

@@ -43,9 +43,11 @@ def complete_clusters(incomplete: str) -> list[str]:
 
 def size(written: str) -> int:
     """Bytes as people write them: 67108864, 64MB, 64MiB."""
+    # The whole text must be a size, or «64 MB of memory» would pass as 64.
     match = SIZE_IN_BYTES.fullmatch(str(written).strip())
     if match is None:
         raise Mistake(f"--partition-bytes: {written!r} is not a size. Write bytes, such as 1000000, or 64MB.")
+    # The place of the letter among « kmg» is the power.
     power = " kmg".index(match[2].lower() or " ")
     found = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
     if found < 1:
@@ -91,12 +93,14 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
         return
     if mix is not None and mix not in MERGE_WEIGHTS:
         raise Mistake(f"--mix: unknown choice {mix!r}. There are: {', '.join(MERGE_WEIGHTS)}.")
+    # Looked up, not imported: Dask takes its time, and the check comes before any reading.
     from importlib.util import find_spec
 
     if find_spec("distributed") is None:
         raise Mistake("--dask needs Dask: pip install 'aggro[dask]'.")
     if LOCAL_CLUSTER.fullmatch(where) is not None:
         return
+    # A file is a scheduler's file; its content is checked now, not when the data are cut.
     if os.path.isfile(where):
         address_in(where)
     elif where.startswith("local:") or SCHEDULER_ADDRESS.fullmatch(where) is None:
@@ -109,8 +113,10 @@ def check_dask(where: str | None, partition_bytes: int | None, mix: str | None) 
 def connected(where: str, plugins: Sequence[str] = ()) -> Iterator[Any]:
     """A client of the cluster; one that was begun here is ended, whatever happens."""
     match = LOCAL_CLUSTER.fullmatch(where)
+    # The stack closes in reverse order: first the client, then the cluster.
     with quiet(), contextlib.ExitStack() as stack:
         if match is not None:
+            # «local» alone means all cores.
             cluster = local_cluster(int(match[1] or 0) or cores())
             stack.callback(ended, cluster.close)
             client = new_client(where, address=cluster)
@@ -126,6 +132,7 @@ def connected(where: str, plugins: Sequence[str] = ()) -> Iterator[Any]:
 def address_in(path: str) -> str:
     """The address in a scheduler's file."""
     try:
+        # Bounded: any file could be named here.
         with open(path, encoding="utf-8") as file:
             address = json.loads(file.read(LONGEST_FILE))["address"]
         if isinstance(address, str):
@@ -139,6 +146,7 @@ def address_in(path: str) -> str:
 
 def cores() -> int:
     """Those that this process may use."""
+    # Job systems may allow fewer than there are.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -148,7 +156,9 @@ def local_cluster(processes: int) -> Any:
     from distributed import LocalCluster
 
     given = "distributed.nanny.pre-spawn-environ"  # what workers have in their environment from their first moment on
+    # Workers inherit this: they must be silent from their first line on.
     silent = {"AGGRO_QUIET": "1", "DASK_LOGGING__DISTRIBUTED": "critical"}
+    # Ctrl-C is for the command, which ends the workers in order.
     with aside_from_interrupts(), dask.config.set({given: {**dask.config.get(given, {}), **silent}}):
         try:
             return LocalCluster(
@@ -167,6 +177,7 @@ def new_client(where: str, **to: Any) -> Any:
     from distributed import Client
 
     try:
+        # Not the default client of the process, which may have another one.
         return Client(timeout=SCHEDULER_TIMEOUT, set_as_default=False, **to)
     except Exception as error:  # what a wrong address, file or answer leads to is not told apart
         raise Mistake(
@@ -183,6 +194,7 @@ def give_plugins(client: Any, plugins: Sequence[str]) -> None:
     """Let workers know the learners and steps of the user's own."""
     for name in plugins:
         try:
+            # A file goes to the workers; a module must be installed there.
             if name.endswith(".py"):
                 client.upload_file(name)
             else:
@@ -205,12 +217,14 @@ def aside_from_interrupts() -> Iterator[None]:
 
     What a thread does not hear, those that it begins do not, nor their processes. A Ctrl-C inside is heard afterwards.
     """
+    # Only the main thread hears signals, and some systems have no masks.
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # which would unblock signals in the thread that begins it
+    # Blocked here, so that threads and processes inherit the mask.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

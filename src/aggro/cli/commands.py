@@ -42,6 +42,7 @@ class App(typer.Typer):
 
 def entering(enter: Callable[[Callable[..., Any]], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def entered(command: Callable[..., Any]) -> Callable[..., Any]:
+        # The command is entered with its guard; its name stays with the plain function.
         enter(guarded(command))
         return command
 
@@ -55,11 +56,13 @@ def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def run(*arguments: Any, **values: Any) -> Any:
         try:
+            # The order matters: the files are checked inside of the handlers, and what is left is said last.
             with saying_what_is_left(uses, values), signals(), checked(uses, values):
                 return command(*arguments, **values)
         except BrokenPipeError as error:  # Typer has a way of its own with it
             raise Unread from error
 
+    # Typer reads the parameters from here, with annotations that are types and no longer text.
     run.__signature__ = inspect.signature(command, eval_str=True)  # type: ignore[attr-defined]
     return run
 
@@ -85,15 +88,18 @@ def signals() -> Iterator[None]:
             hook(report)
             return
         number = getattr(report.exc_value, "signal", signal.SIGINT)
+        # Sent again from a thread: the exception was lost inside of a finaliser.
         timer = threading.Timer(PROGRESS_DELAY, os.kill, (os.getpid(), number))
         timer.daemon = True
         timer.start()
 
     hook, sys.unraisablehook = sys.unraisablehook, dropped
     before = {}
+    # Only the main thread may set handlers.
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
+            # A signal that is ignored, as under nohup, stays ignored.
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 before[number] = signal.signal(number, come)
     try:

@@ -65,9 +65,11 @@ def compare(
     reading: Reading,
 ) -> None:
     """Compare learners on one file: each predicts every row before it learns it."""
+    # A name that cannot be plotted is refused now, not after the run.
     if plot is not None:
         check_plot(plot)
     stream: Any = None
+    # Without --learners the task decides; the stream that shows it is used for the run as well.
     if learners is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [])
         learners = ",".join(COMPARED_LEARNERS[decided.name])
@@ -76,13 +78,16 @@ def compare(
     from aggro.cli.reading import Rows, open_data
     from aggro.cli.scoring import task_of
 
+    # Errors of different tasks are different quantities.
     tasks = {task_of(learner) for learner in contenders.values()}
     if len(tasks) > 1:
         raise Mistake("Classifiers, regressors and outlier detectors cannot be compared. Name learners of one task.")
     (task,) = tasks
     check_agrees(task_, next(iter(contenders.values())))
     stream = stream or open_data(data, reading, task=task)
+    # A table is encoded once, for all learners alike: the race is between the learners.
     rows = encoded(Rows(stream, task)) if stream.raw else Rows(stream, task)
+    # Encoded numbers are standardised already, so the learners must not scale them again.
     if stream.raw:
         from aggro.learners.records import of_scaled_numbers
 
@@ -111,6 +116,7 @@ def compare(
 def check_plot(path: Path) -> None:
     from importlib.util import find_spec
 
+    # By the name alone: how the plot is drawn depends on it.
     if path.suffix.lower() not in (".html", ".png"):
         raise Mistake(f"{path}: plots are .html or .png files.")
     if path.suffix.lower() == ".png" and find_spec("matplotlib") is None:
@@ -136,9 +142,11 @@ def encoded(rows: Any) -> Any:
 
     na = list(rows.stream.options["na"]) or None
     encoder = RecordLearner(na=na).new_encoder()
+    # What goes wrong with these columns is said of the data.
     with blaming_the_data():
         encoder.settle(rows.stream.columns)
         check_usable(rows.stream)
+    # The encoder learns with each chunk, before any learner sees the row.
     rows.change = lambda chunk: chunk._replace(X=encoder.learn(*columns_of(chunk.X)).X, columns=None)
     return rows
 
@@ -151,6 +159,7 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
 
     def noted(chunks: Iterable[Chunk], lines: Any) -> Iterator[Chunk]:
         count = 0
+        # Counted after the yield: by then the learners have taken the chunk.
         for chunk in chunks:
             yield chunk
             count += chunk.n_rows
@@ -162,10 +171,12 @@ def run(contenders: dict[str, Any], rows: Any) -> dict[str, Any]:
         for line in task_lines(rows.stream, rows.task):
             lines.say(line)
         chunks = iter(rows)
+        # The first chunk shows what is wrong with the data before anything is compiled.
         first = next(chunks, None)
         if first is None:
             raise Mistake(f"{rows.stream.sources[0].title}: there are no rows to learn from. Is it the right file?")
         with rows.learned_from():
+            # On copies, so that compilation is not part of the measured time, and nothing is learned twice.
             warm_up(contenders, first)
             curves = compare_all(contenders, noted(chain([first], chunks), lines))
         if rows.order.is_sorted:
@@ -200,6 +211,7 @@ def print_figures(title: str, figures: dict[str, dict[str, Any]], task: str, plo
     counted = COUNTED_AS.get(task)
     names = (*([counted] if counted else []), "mean loss", "updates", "rows/s")
     columns = [Column("learner"), *(Column(name, number=True) for name in names)]
+    # Regressors have no mistakes, so their loss ranks them.
     ranked = "error" if task == "classification" else "mean_loss"
     least = min(f[ranked] for f in figures.values())
     lines = []

@@ -44,6 +44,7 @@ def kept(said: Callable[[], str]) -> Iterator[None]:
     """If the user stops what is inside, this is what they should know."""
     try:
         yield
+    # The signal decides the exit status, as shells count it.
     except KeyboardInterrupt as interrupt:
         raise Stopped(f"Stopped. {said()}".strip(), getattr(interrupt, "signal", 2)) from None
 
@@ -80,9 +81,11 @@ def names_of(data: Sequence[str]) -> str:
 
 def facts(lines: Mapping[str, str]) -> str:
     """A line for each name and what there is to say of it; more of them where stdout is narrow."""
+    # No limit: a pipe or a file gets one line for each fact, which programs can split.
     limit = width_of(sys.stdout)
     if limit is None:
         return "\n".join(f"{name:<{NAME_WIDTH}} {shown(text)}" for name, text in lines.items())
+    # Too narrow for two columns: the text goes below its name.
     beside = limit - NAME_WIDTH - 1 >= LEAST_TEXT
     found = []
     for name, text in lines.items():
@@ -97,6 +100,7 @@ def facts(lines: Mapping[str, str]) -> str:
 def width_of(stream: Any) -> int | None:
     """How many letters a line of a stream has room for: of a terminal, or as COLUMNS says; else there is no limit."""
     said = os.environ.get("COLUMNS", "")
+    # COLUMNS wins over the terminal, as it does in other tools.
     if said.isdecimal() and int(said):
         return int(said)
     try:
@@ -118,8 +122,10 @@ def wrapped(text: str, width: int, whole_words: bool = False) -> list[str]:
     lines, room = [""], max(width, 1)
     for word in re.findall(r"\S+\s*", text):
         bare = word.rstrip()
+        # Cells, not letters: some scripts take two cells for a letter.
         if lines[-1] and cell_len(lines[-1] + bare) > room:
             lines.append("")
+        # A word longer than a line is cut; its last piece goes on as a word.
         if cell_len(bare) > room and not whole_words:
             *full, word = chop_cells(bare, room)
             lines[-1:] = [*full, ""]
@@ -140,6 +146,7 @@ class Door:
             return len(text)
         seen = visible(text)
         encoding = getattr(self.raw, "encoding", None)
+        # Letters that the stream cannot encode are spelled, not refused: a message must never fail to print.
         if encoding:
             seen = seen.encode(encoding, "backslashreplace").decode(encoding)
         self.raw.write(seen)
@@ -158,7 +165,9 @@ class Door:
 def doors() -> Iterator[None]:
     """Inside, stdout and stderr are doors; a stream that was closed before takes everything and shows nothing."""
     with ExitStack() as stack:
+        # Both streams, since progress and errors show text from outside, too.
         for redirect, stream in ((redirect_stdout, sys.stdout), (redirect_stderr, sys.stderr)):
+            # A process without stdout, such as a service, has None there.
             if stream is None:
                 stream = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(redirect(Door(stream)))  # type: ignore[operator]
@@ -185,6 +194,7 @@ def console(stderr: bool = False) -> Any:
             raise BrokenPipeError  # whoever reads it has seen enough: not an end of rich's own
 
     stream = sys.stderr if stderr else sys.stdout
+    # On a terminal rich writes its own colours, which a door would make visible; its text is made visible before.
     raw = stream.raw if isinstance(stream, Door) else stream
     made = Plain(file=raw, highlight=False, markup=False, emoji=False)
     if not made.is_terminal:  # there are no colours of its own to let through
@@ -205,6 +215,7 @@ class Progress(Protocol):
 @contextmanager
 def progress() -> Iterator[Progress]:
     """A bar on a terminal, plain lines elsewhere."""
+    # A log cannot take back what was drawn.
     if not sys.stderr.isatty():
         yield Lines()
         return
@@ -248,6 +259,7 @@ class Bars:
 
     def stage(self, name: str, items: Iterable[T], total: int, size: Any = None) -> Iterator[T]:
         task = self.bars.add_task(visible(name), total=total)
+        # Advanced when the next item is asked for, for then the work on this one is done.
         for item in items:
             yield item
             self.bars.advance(task, 1 if size is None else size(item))
@@ -257,6 +269,7 @@ class Bars:
 def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
     """Reports bytes that have come, of all there are: a bar on a terminal, a line elsewhere."""
     if not sys.stderr.isatty():
+        # One line, so that a log shows what the command waits for.
         print(f"Fetching {name} …", file=sys.stderr, flush=True)
         yield lambda done, total: None
         return

@@ -37,6 +37,7 @@ class DaskRun(Run):
         from aggro.distributed.training import Run as Mixing
 
         before = counts(self.learner)
+        # The partitions are cut before workers are asked for: what is wrong with the data is said at once.
         sources = partitions_of(self.stream, self.task, self.partition_bytes, before.rows)
         self.partitions = len(sources)
         for line in cut_line(self.stream, self.partition_bytes):
@@ -44,9 +45,12 @@ class DaskRun(Run):
         lines.advance(None, "asking for workers")
         with connected(self.where, self.plugins) as client, blaming_the_cluster(self.checkpoints.left):
             executor = OnDask(client)
+            # Workers may come later; those that are there now are said.
             self.workers = len(client.nthreads())
             lines.say(where_line(self.partitions, self.workers))
+            # The clock starts when there is something to learn, and leaves out rows that a resumed run had.
             self._began, self._warm = time.perf_counter(), (time.perf_counter(), before.rows)
+            # The mixing goes on with the learner itself, not with a fresh one.
             mixing = Mixing({"": self.learner}, sources, self.passes, self.mix, executor, fresh=False)
             mixing.done = self.place.passes
             mixing.progress = Watch(self, mixing, lines, before)
@@ -59,10 +63,12 @@ class DaskRun(Run):
         from aggro.cli.reading import check_label
         from aggro.streams import Position
 
+        # Sortedness is known only when all partitions are done.
         order = order_in(reports)
         check_label(order, self.stream)
         self.order = order if order.is_sorted else None
         bad, unlabelled = sum(one.bad_lines for one in reports), sum(one.left_out for one in reports)
+        # A checkpoint on Dask is a whole pass, so there is no place inside of it.
         self.place = Place(done, Position() if done < self.passes else None, bad, unlabelled)
         if done < self.passes:
             self.checkpoints.keep(learner, self.place)  # the last is saved when all is done
@@ -72,6 +78,7 @@ class DaskRun(Run):
         from aggro.cli.reading import Rows
         from aggro.cli.table_report import dominating
 
+        # Once for a run, and only tables have columns that can dominate.
         if not self.stream.raw or self._looked:
             return []
         self._looked = True
@@ -94,6 +101,7 @@ class Watch:
         from aggro.cli.progress_lines import counts
         from aggro.learners.base.inside import model_of
 
+        # No learners: a partition is done, but not yet a pass.
         if now.learners is None:
             self.lines.parts(*how_far(now))
             return
@@ -101,6 +109,7 @@ class Watch:
         if model_of(learner) is None:
             return  # there was no row
         after = counts(learner)
+        # Each pass is reported by its difference to the one before.
         self.lines.passed(self.before, after)
         self.before = after
         for line in self.run.first_look(learner):

@@ -41,6 +41,7 @@ def found(call: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a call whose errors are the user's mistakes."""
     try:
         return call(*arguments)
+    # Messages name the option of the command, not the parameter of the function.
     except (ValueError, FileNotFoundError) as error:
         raise Mistake(str(error).replace("pass data=", "give --data")) from error
 
@@ -76,6 +77,7 @@ def print_sets(paths: dict[tuple[str, str], str | None]) -> None:
     rows = []
     for entry in DATA_SETS:
         sizes = [f"{entry.parts[part].rows:,}" if part in entry.parts else "" for part in ("train", "test")]
+        # A set may have one of its two parts.
         there = [paths[entry.name, part] is not None for part in entry.parts]
         state = "yes" if all(there) else "partly" if any(there) else "can be fetched" if can_fetch(entry) else "no"
         features = f"{entry.features:,}" if entry.features else "text"
@@ -123,11 +125,13 @@ def fetch(
     from aggro.streams.datasets import find_set, folder_of
 
     entry = found(find_set, name)
+    # Before a folder is made: a set without an address leaves no trace.
     if url is None and not can_fetch(entry):
         raise Mistake(f"{name} cannot be downloaded directly. Get it from {entry.home}.")
     where = Path(found(folder_of, folder))
     where.mkdir(parents=True, exist_ok=True)
     for part, chosen in entry.parts.items():
+        # What is there stays, unless it is to be downloaded again.
         there = path_if_there(name, part, where)
         if there and not again:
             print(there)
@@ -141,10 +145,13 @@ def fetch_part(url: str, folder: Path, part: Any) -> str:
     from aggro.streams.formats import COMPRESSED
     from aggro.streams.io.fetch import FetchError, fetch
 
+    # The ending of the address tells the packing, and the file keeps it.
     ending = next((ending for ending in COMPRESSED if url.endswith(ending)), "")
     target = folder / (part.file + ending)
+    # Better now than after the download.
     check_writable(target)
     try:
+        # A stopped download keeps its part, and says so.
         with kept(lambda: PART_IS_KEPT), download_bar(part.file) as report:
             fetch(url, target, check=lambda file: wrong_with(file, part), report=report)
     except FetchError as error:
@@ -162,6 +169,7 @@ def wrong_with(file: str, part: Any) -> str | None:
         digest = digest_of(file)
     except (OSError, EOFError, ValueError) as error:
         return f"what came is damaged ({error})"
+    # The checksum first: it proves the content. Not every set has one, but each has a number of lines.
     if part.sha256 and digest.sha256 != part.sha256:
         return f"the checksum of what came is {digest.sha256[:16]}…, and should be {part.sha256[:16]}…"
     if digest.lines != part.rows:
@@ -179,6 +187,7 @@ def describe(paths: Data, reading: Reading, as_json: Json = False) -> None:
     from aggro.cli.reading import blaming_the_data, open_data
     from aggro.cli.tasks import stream_task
 
+    # Labels of either kind, so that the description says what was found.
     stream = open_data(paths, reading, raw=None, labels="either")
     with blaming_the_data():
         told = described_table(stream, tuple(reading.na or ())) if stream.raw else described_rows(stream)
@@ -210,8 +219,10 @@ def described_rows(stream: Any) -> dict[str, Any]:
     from aggro.streams.tables.describe import Summary
     from aggro.streams.tables.roles import Column, Role
 
+    # The summary of a table's label serves for formats without columns as well.
     labels = Summary(Column("label", Role.LABEL, "the first number of a line"))
     rows = width = 0
+    # Named features change from chunk to chunk, so they are collected; others have a width.
     names: set[str] = set()
     for chunk in stream:
         rows, width = rows + chunk.n_rows, max(width, chunk.X.shape[1])
@@ -235,11 +246,14 @@ def description(told: dict[str, Any], width: int) -> list[str]:
         head += f"; {told['bad_lines']:,} malformed lines left out"
     lines = wrapped("; ".join([head, *told.get("notes", ())]), width, "")
     lines += wrapped(f"task: {told['task']['name']} ({told['task']['why']})", width, "  ")
+    # What matters most stands first, whatever the order in the file.
     order = ("label", "weight", "number", "category", "text", "date", "id", "ignore")
     columns = sorted(told["columns"], key=lambda column: order.index(column["role"]))
+    # Long names must not push the text off the screen.
     widest = min(24, max((len(shown(column["name"])) for column in columns), default=0))
     for column in columns:
         title = f"{column['role']:<8}  {shown(column['name']):<{widest}}"
+        # Too narrow for two columns: the text goes below the title.
         if width < 60:
             lines += [title.rstrip(), *wrapped(shown(in_words(column)), width, "  ", "  ")]
         else:
@@ -251,5 +265,6 @@ def wrapped(text: str, width: int, indent: str, first: str = "") -> list[str]:
     from textwrap import TextWrapper
 
     wrapper = TextWrapper(width, initial_indent=first, subsequent_indent=indent, drop_whitespace=True)
+    # Names and paths stay whole.
     wrapper.break_long_words = wrapper.break_on_hyphens = False
     return wrapper.wrap(text)

@@ -33,9 +33,11 @@ def export(
     learner, _ = load_with_position(model)
     try:
         made = onnx(learner, dtype=dtype, named_inputs=named_inputs)
+    # A mistake of the user: a learner without a graph, or a package that is missing.
     except (ImportError, ValueError) as error:
         raise Mistake(f"{model}: {error}" if isinstance(error, ValueError) else str(error)) from error
     data = made.SerializeToString()
+    # Written whole or not at all.
     with writing(out, "the ONNX model") as file:
         file.write(data)
     said = facts_of(out, len(data), made)
@@ -48,6 +50,7 @@ def facts_of(path: Path, size: int, made: Any) -> dict[str, Any]:
 
     def described(value: Any) -> dict[str, Any]:
         kind = value.type.tensor_type
+        # NumPy has no name for ONNX's strings but «object».
         name = "string" if kind.elem_type == STRING else helper.tensor_dtype_to_np_dtype(kind.elem_type).name
         return {
             "name": value.name,

@@ -105,11 +105,13 @@ def follow(
     from aggro.models import ModelFileError
 
     lines = Lines()
+    # A clash of options is refused before a broker is asked.
     made = starting_learner(model, learner, set_ or [])
     serving = nothing if metrics is None else Metrics(metrics).report
     last: list[Follower] = []
 
     def report(follower: Follower) -> None:
+        # Kept for the result, which is printed when the run was stopped.
         last[:] = [follower]
         lines.report(follower)
         serving(follower)
@@ -134,6 +136,7 @@ def follow(
     except (SourceError, ModelFileError) as error:
         raise Mistake(str(error)) from error
     except KeyboardInterrupt:  # the way to stop it: what was learned is saved
+        # Stopped before anything came: nothing was learned.
         if not last:
             raise
     finally:
@@ -148,8 +151,10 @@ def nothing(follower: Follower) -> None:
 
 def starting_learner(model: Path, learner: str | None, settings: list[str]) -> Any:
     """What a new model learns with; None for the defaults."""
+    # With neither, ``follow`` makes the learner, or takes the one in the file.
     if not learner and not settings:
         return None
+    # The model in the file has its learner, and other settings would be ignored.
     if model.exists():
         raise Mistake(f"{model} is there, with its learner and parameters: leave --learner and --set out.")
     own, of_records = split_settings(learner or "PAClassifier", settings)
@@ -163,6 +168,7 @@ def result_of(follower: Follower) -> dict[str, Any]:
 
 def recent_error(follower: Follower) -> float | None:
     """The error of the last rows, each before it was learned."""
+    # NaN before the first labelled row.
     found = getattr(follower.learner, "recent_error_", None)
     return None if found is None or found != found else float(found)
 
@@ -196,6 +202,7 @@ class Lines:
 
     def report(self, follower: Follower) -> None:
         """Say how it goes, if it is time."""
+        # Notes are said at once and once each; the line of progress waits its turn.
         for note in follower.notes[self._notes :]:
             self.clear()
             print(f"aggro: {shown(note)}", file=sys.stderr, flush=True)
@@ -205,6 +212,7 @@ class Lines:
         if passed < (ON_SCREEN if self.screen else IN_A_LOG):
             return
         counts = follower.counts
+        # The rate since the last line; the first has nothing to compare with.
         rate = (counts.records - self._records) / passed if self._said else 0.0
         self._said, self._records = now, counts.records
         line = status(follower, rate)
@@ -212,6 +220,7 @@ class Lines:
             print(line, file=sys.stderr, flush=True)
             return
         width = width_of(sys.stderr) or 80
+        # One letter less than the width: a full line would wrap, and could not be taken away.
         self.clear()
         sys.stderr.write(visible(line[: width - 1]))
         sys.stderr.flush()
@@ -220,6 +229,7 @@ class Lines:
     def clear(self) -> None:
         """Take the line away."""
         if self._drawn:
+            # Around the door: these are codes for the terminal, and the text beside them is none from outside.
             getattr(sys.stderr, "raw", sys.stderr).write("\r\x1b[2K")
             self._drawn = False
 
@@ -246,6 +256,7 @@ class Metrics:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
         from threading import Thread
 
+        # Bound here, because ``self`` is the handler inside of its methods.
         page: Callable[[], str] = self.page
 
         class Handler(BaseHTTPRequestHandler):
@@ -262,14 +273,17 @@ class Metrics:
 
         self._found: dict[str, Any] = {}
         try:
+            # Only this machine: the page has no protection.
             server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         except OSError as error:
             raise Mistake(f"The port {port} for metrics cannot be used: {error.strerror}. Give another.") from error
+        # A daemon, so that the page does not keep the process alive.
         Thread(target=server.serve_forever, daemon=True, name="metrics").start()
         print(f"Metrics on http://127.0.0.1:{server.server_port}/metrics", file=sys.stderr, flush=True)
 
     def report(self, follower: Follower) -> None:
         """Note how it stands."""
+        # A new dict each time: the thread that answers sees the old one or the new one, never a mixture.
         self._found = result_of(follower)
 
     def page(self) -> str:
@@ -278,6 +292,7 @@ class Metrics:
 
         lines: list[str] = []
         for name, (metric, kind, text) in METRICS.items():
+            # A value that is not known is left out; Prometheus takes that for a gap.
             if self._found.get(name) is not None:
                 lines += family(metric, kind, text, [({}, float(self._found[name]))])
         return "\n".join(lines) + "\n"

@@ -27,6 +27,7 @@ class Formatter(typer.Context.formatter_class):  # type: ignore[name-defined,mis
     """Lists options and what they mean side by side, or one below the other where that is too narrow."""
 
     def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+        # Types and bounds in the margin are what the text says in words.
         plain = [(TYPE_HINT.sub("", name), LOWER_BOUND.sub("", text)) for name, text in rows]
         super().write_dl(plain, col_max if self.width >= OPTION_WIDTH + MIN_HELP_WIDTH else NARROW_MARGIN, col_spacing)
 
@@ -43,6 +44,7 @@ class Command(TyperCommand):
     context_class = Context
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
+        # Arguments first, then options; panels follow in the order in which they first appear.
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -74,9 +76,11 @@ def complete_learners(incomplete: str) -> list[str]:
 
 def complete_settings(incomplete: str) -> list[str]:
     """``name=`` of every parameter there is, and ``name=word`` where words are expected."""
+    # A dict, so that each name comes once and in order.
     found: dict[str, None] = {}
     name, given, word = incomplete.partition("=")
     for entry in learners():
+        # Parameters of all learners: which one is meant is not known yet, as its option may come later.
         for key, (_, expected) in parameters_of(entry.load()).items():
             if not given and key.startswith(name):
                 found[f"{key}="] = None

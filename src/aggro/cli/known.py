@@ -28,6 +28,7 @@ class Known:
 
     def look(self, chunk: Chunk) -> Chunk:
         """Count what is known of these rows, and give them as ``model`` takes them."""
+        # Nothing to look at; the chunk still carries its position.
         if not chunk.n_rows:
             return chunk
         self.rows += chunk.n_rows
@@ -35,6 +36,7 @@ class Known:
             chunk = self._look_at_table(chunk)
         else:
             self._look_at_features(chunk)
+        # Not one known feature so far: any prediction would be that of an empty row.
         if self.unknown and not self.known:
             raise Mistake(
                 f"{self.stream.sources[0].title}: the model knows none of the features of these rows, so it cannot "
@@ -62,10 +64,12 @@ class Known:
 
         columns = self.learner.columns_
         used = [name for name, column in columns.items() if column.role in USED_ROLES]
+        # A table that was read in a thread is ready cells, and lists its columns by itself.
         there = set(chunk.X if hasattr(chunk.X, "some") else chunk.X.column_names)
         lacking = [name for name in used if name not in there]
         strange = [name for name, column in self.stream.columns.items() if name not in columns]
         self.columns = lacking, strange
+        # Not one column of the model: probably another file, or a header taken for a row.
         if used and len(lacking) == len(used):
             file = names_listed(self.stream.columns)
             raise Mistake(
@@ -73,7 +77,9 @@ class Known:
                 f"{names_listed(used)}; it has {file}. Is it the right file, and is its first line a header "
                 "(--header, --no-header)?"
             )
+        # Encoded once, for looking and for predicting.
         found = self.learner.encoded(chunk.X)
+        # Tables of numbers alone have no words to count, so their entries stand for them.
         self.known += found.known + found.X.nnz * (found.known == 0)  # numbers are known
         self.unknown += found.unknown
         return chunk._replace(X=found.X, columns=None)
@@ -84,6 +90,7 @@ class Known:
             known = np.array([name in features.index for name in chunk.names], bool)
         else:
             known = np.arange(X.shape[1]) < features.n
+        # Entries that are not 0, column by column; dense rows have all of them.
         if hasattr(X, "indptr"):
             counts = np.bincount(X.indices, minlength=X.shape[1])
         else:

@@ -119,6 +119,7 @@ def label(
     from aggro.cli.labelling.screen import Screen
     from aggro.cli.progress_lines import patience
 
+    # What cannot work is refused before the model is loaded or the data are read.
     given = classes_given(classes)
     if export is not None:
         check_export(export)
@@ -129,6 +130,7 @@ def label(
     screen, interrupts = Screen(), Interrupts()
     journal = Journal(model.with_name(model.name + ANSWERS_SUFFIX))
     try:
+        # Whatever stops it, the user learns that the answers are kept; signals wait for a good moment inside.
         with kept(lambda: f"Every answer is kept. {GO_ON}"), interrupts.caught():
             with patience(screen.say):
                 run = Run(model, data, reading, learner, set_ or [], asking, seed_labels or [], journal, screen.say)
@@ -137,32 +139,38 @@ def label(
                 session.resume()
             conversation = Conversation(session, screen, interrupts, given, as_json)
             conversation.greet()
+            # A person must not wait for a compiler in the middle of the answers; a program may.
             if isinstance(conversation.answers, Keys):
                 prepare_for_more_classes(session)
             with conversation.answers.held():
                 end = conversation.run()
+            # The journal has every answer; saving the model only spares the next start the way there.
             session.save()
             if export is not None:
                 count = write_rows(export, session.journal.events, session.walk.stream, session.walk.hidden)
                 screen.say(f"{count:,} labelled row{'s are' if count != 1 else ' is'} in {export}.")
             conversation.close(end)
     except Interrupted as stop:
+        # The terminal is gone, so nothing may be written to it any more, also not at Python's end.
         if stop.number == getattr(signal, "SIGHUP", None):
             leave_terminal()
         raise SystemExit(128 + stop.number) from None
     finally:
+        # Nothing was ever answered: the journal goes, and with it the model that only a journal needs.
         if not journal.close():
             model.with_name(model.name + START_SUFFIX).unlink(missing_ok=True)
 
 
 def prepare_for_more_classes(session: Session) -> None:
     """Load, or compile, what a third class needs, while the first rows are read: it must not stop the screen later."""
+    # A model of three classes has had that code already.
     if session.learned and len(session.active.classes_) > 2:
         return
     from threading import Thread
 
     from aggro.cli.labelling.session import asker_of
 
+    # The learner inside decides which code that is.
     active = asker_of(session.active)
     inner = getattr(active, "estimator_", active.estimator)
     Thread(target=learn_three_classes, args=(inner,), name="aggro-more-classes", daemon=True).start()
@@ -179,6 +187,7 @@ def learn_three_classes(learner: Any) -> None:
         for k in range(6):
             row = {"a": 1.0 + k, f"b{k % 3}": 1.0}
             other.predict_one(row)
+            # The third class comes with the third row; the others repeat all three.
             other.learn_one(row, f"class {k % 3}")
 
 
@@ -190,6 +199,7 @@ class Conversation:
 
         self.session, self.screen, self.as_json = session, screen, as_json
         self.answers = answers_of(interrupts, screen.prompt)
+        # Lines of JSON go to programs; a person at keys sees the questions on the screen also with --json.
         self.prints = as_json and not isinstance(self.answers, Keys)
         self.choices = choices_of(given, self._known())
 
@@ -212,18 +222,21 @@ class Conversation:
         from aggro.cli.progress_lines import patience
 
         session = self.session
+        # Found once: columns of text are shown in full, apart from the others.
         texts = text_columns(session.walk.stream)
         while True:
             try:
                 with patience(self.screen.say):
                     row = session.next()
                 if row is None:
+                    # Not a single row: the file is probably the wrong one.
                     if session.end == "data" and not session.place.row:
                         raise Mistake(f"{session.walk.stream.sources[0].title}: there is no row to label.")
                     return session.end
                 question = question_of(session.active, row, texts)
                 self._ask(question)
                 reply = self.answers.reply(self.choices)
+            # Stopped while waiting: everything answered is learned, so the model is saved before the error goes on.
             except (Interrupted, Mistake) as stop:
                 session.save()
                 if isinstance(stop, Interrupted):
@@ -237,6 +250,7 @@ class Conversation:
 
     def _ask(self, question: Any) -> None:
         self.answers.forget()
+        # Flushed: a program waits for the question before it answers.
         if self.prints:
             print(json_text({"question": question.as_json()}), flush=True)
         else:
@@ -251,6 +265,7 @@ class Conversation:
         elif reply.what == UNDO:
             self._undo()
         else:
+            # Written to the journal before the class gets a key, so that a refused answer leaves no key behind.
             self.session.answer(reply.label, guess)
             self.choices.add(reply.label)
             self._echo(shown(reply.label))
@@ -264,6 +279,7 @@ class Conversation:
         if event is None:
             self.screen.echo("There is nothing to undo.")
         else:
+            # Its class may have come with this answer alone, and then its key goes with it.
             if event.do == "answer" and event.label not in self._known():
                 self.choices.drop(event.label)  # it was the only one
             what = f"the answer {shown(event.label)}" if event.do == "answer" else "a skip"
@@ -281,6 +297,7 @@ class Conversation:
         if self.prints:
             print(json_text({"result": result}))
         elif self.as_json:
+            # One result for the whole run: a person has answered with keys, so no questions were printed.
             print(json_text(result, indent=2))
         else:
             print(summary(result, standing))
@@ -293,6 +310,7 @@ class Conversation:
         session, gain, mistakes = self.session, standing.gain, standing.mistakes
         active = asker_of(session.active)
         inner = getattr(active, "estimator_", active.estimator)
+        # Without an estimate of its error, the share says nothing.
         known = math.isfinite(mistakes.error)
         return {
             "model": str(session.model) if session.learned else None,
@@ -317,6 +335,7 @@ class Conversation:
 
 def text_columns(stream: Any) -> tuple[str, ...]:
     """The columns of running text."""
+    # The roles of a table were found out or said; other formats have what the options say.
     if stream.raw:
         return tuple(column.name for column in stream.columns.values() if column.role == "text")
     return tuple(stream.options["text"])
@@ -346,6 +365,7 @@ def summary(result: dict[str, Any], standing: Standing) -> str:
 
 def leave_terminal() -> None:
     """The terminal is gone: nothing that is still to be written must reach it."""
+    # The descriptors themselves: whatever Python still flushes goes nowhere.
     for stream in (sys.stdout, sys.stderr):
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

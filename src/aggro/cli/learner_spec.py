@@ -36,12 +36,14 @@ def entry_of(written: str) -> tuple[Entry, list[str]]:
         raise Mistake(f"{written!r} is not a learner. Write a name, or name(parameter=value, …).")
     name, inside = match[1], split_outside(match[2] or "")
     short = meanings()
+    # A short name may stand for a learner with settings, which come before the user's own, so that these win.
     if (meaning := short.get(name, short.get(name.lower()))) is not None:
         entry, brought = entry_of(meaning)
         return entry, brought + inside
     try:
         return find(name), inside
     except ValueError as error:
+        # The whole list is long; one near name is a better hint.
         near = difflib.get_close_matches(name, short_names(), 1)
         if near:
             raise Mistake(f"There is no learner {name!r}. Did you mean {near[0]!r}?") from error
@@ -56,6 +58,7 @@ def split_learners(written: str) -> list[str]:
 def split_outside(text: str) -> list[str]:
     parts, depth, start = [], 0, 0
     for k, letter in enumerate(text):
+        # Commas inside brackets belong to the learner or the list there.
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and depth == 0:
             parts.append(text[start:k])
@@ -68,6 +71,7 @@ def make_learner(written: str, settings: list[str]) -> Any:
     entry, brought = entry_of(written)
     kind = entry.load()
     values: dict[str, Any] = {}
+    # Later settings replace earlier ones, and --set comes last.
     for setting in [*brought, *settings]:
         name, given, text = setting.partition("=")
         name = name.strip()
@@ -88,6 +92,7 @@ def make_learner(written: str, settings: list[str]) -> Any:
 def split_settings(written: str, settings: list[str]) -> tuple[list[str], list[str]]:
     """Settings of the learner, and those of the encoder that reads tables for it."""
     own = constraints_of(entry_of(written)[0].load())
+    # A name that the learner has itself is meant for the learner.
     of_records = [s for s in settings if (name := s.partition("=")[0].strip()) in OF_RECORDS and name not in own]
     return [s for s in settings if s not in of_records], of_records
 
@@ -113,10 +118,12 @@ def records_around(learner: Any, settings: list[str], parameters: Mapping[str, A
 
 def check_name(entry: Entry, kind: Any, name: str, text: str) -> None:
     known = constraints_of(kind)
+    # Parameters of fit are known to Python users; each has another way here.
     if name in PARAMETERS_ELSEWHERE and (name in known or name in IN_PYTHON):
         raise Mistake(f"{entry.name}'s {name!r} is for fit(). {PARAMETERS_ELSEWHERE[name]}")
     if name not in known:
         listed = {one: constraint for one, constraint in known.items() if one not in PARAMETERS_ELSEWHERE}
+        # A wrong case is the likeliest mistake.
         alike = [one for one in listed if one.lower() == name.lower()]
         hint = f"Did you mean {alike[0]!r}?" if alike else advice(name, text, listed)
         raise Mistake(f"{entry.name} has no parameter {name!r}. {hint}")
@@ -124,21 +131,25 @@ def check_name(entry: Entry, kind: Any, name: str, text: str) -> None:
 
 def parsed(constraint: Any, text: str) -> Any:
     """The text as the first kind of value that the constraint accepts; else as the first there is, to be refused."""
+    # The constraint decides between the readings: «1» may be a number, a word or a truth value.
     return next((value for value in readings(text) if constraint.accepts(value)), next(readings(text)))
 
 
 def readings(text: str) -> Iterator[Any]:
     """What a text may stand for."""
+    # Numbers first, the whole ones before the others: most settings are numbers.
     for kind in (int, float):
         with suppress(ValueError):
             yield kind(text)
     words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
     if text.lower() in words:
         yield words[text.lower()]
+    # The text as it is comes before lists: a word may hold a comma.
     yield text
     if "," in text or text.startswith("["):  # C=0.01,0.1,1
         with suppress(ValueError):
             yield [float(part) for part in text.strip("[]").split(",")]
+    # From the right: a class may have a colon in its name.
     pairs = [part.rpartition(":") for part in text.strip("{}").split(",")]
     if all(colon for _, colon, _ in pairs):  # class_weight=spam:2,ham:1
         with suppress(ValueError):
@@ -170,6 +181,7 @@ def expected(constraint: Any) -> str:
     """A constraint in few words."""
     options = getattr(constraint, "options", None)
     if options is not None:
+        # Objects cannot be written on a command line, so those alternatives are left out.
         typed = [option for option in options if getattr(option, "type", None) in (None, dict)]
         return " or ".join("label:weight,…" if getattr(o, "type", None) is dict else expected(o) for o in typed)
     if hasattr(constraint, "words"):

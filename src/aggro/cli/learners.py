@@ -36,6 +36,7 @@ def list_learners(
         found: Any = [{"name": entry.name, "task": entry.task, "summary": summary_of(entry)} for entry in learners()]
         lines = all_learners()
     else:
+        # The record learner is no entry of the registry, and has a page of its own here.
         entry = RECORD_ENTRY if name.lower() == RECORD_ENTRY.name.lower() else entry_of(name)[0]
         found = {"name": entry.name, "task": entry.task, "summary": summary_of(entry), "parameters": described(entry)}
         lines = one_learner(entry)
@@ -56,10 +57,12 @@ def all_learners() -> Iterator[str]:
             if entry.task == task:
                 yield from beside(entry.name, summary_of(entry), widest, width)
         yield ""
+    # Only short names with settings need their meaning shown.
     steps = [f"{short} = {meaning}" for short, meaning in meanings().items() if "(" in meaning]
     yield "Short names:"
     for step in steps:
         yield from indented(step, width)
+    # The rule stands for all other short names.
     yield from indented("You can leave out the word Classifier: arow is AROWClassifier.", width)
     yield ""
     yield from broken("'aggro learners NAME' describes a learner and its parameters.", width)
@@ -70,6 +73,7 @@ def one_learner(entry: Entry) -> Iterator[str]:
     width = help_width()
     about = (inspect.getdoc(entry.load()) or "").partition("\nParameters\n")[0]
     for paragraph in f"{entry.name}: {about.strip()}".split("\n\n"):
+        # Items of a list get lines of their own; the lines of a paragraph are joined.
         for item in paragraph.split("\n- "):
             bullet = "- " if item is not paragraph and not item.startswith("- ") else ""
             yield from broken(bullet + unmarked(item), width)
@@ -80,6 +84,7 @@ def one_learner(entry: Entry) -> Iterator[str]:
         yield from indented(one["meaning"], width, 6)
     if entry is not RECORD_ENTRY:
         yield ""
+        # What the learner has itself is listed above.
         own = [name for name in OF_RECORDS if name not in described(entry)]
         yield from broken(
             f"For tables, --set also takes {', '.join(own)}, which control how columns become features: see 'aggro "
@@ -109,9 +114,11 @@ def meanings_in(doc: str) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     names: list[str] = []
     _, _, section = doc.partition("\nParameters\n")
+    # With the next line at hand, because a title is known by the line below it.
     for line, after in zip(section.splitlines(), [*section.splitlines()[1:], ""], strict=True):
         if after.startswith("---") and names:  # the title of the next section
             break
+        # Indented lines belong to the names above; one line may describe several.
         if line.startswith("    "):
             for name in names:
                 found[name].append(line.strip())

@@ -38,6 +38,7 @@ def load_to_read(path: Path, reading: Any) -> tuple[Any, Any]:
     """The learner in a file, not asking, and how to read data for it: as was said now, and else as in training."""
     learner, position = load_with_position(path)
     said = position.get("reading") if isinstance(position, dict) else None
+    # Without the one that asks: predictions need only the learner, and the encoder that makes its features.
     if hasattr(learner, "columns_"):
         inner = learner.estimator_
         learner = learner.go_on_with(getattr(inner, "estimator_", inner), learner.encoder_)

@@ -31,9 +31,11 @@ def meanings() -> dict[str, str]:
 
     Steps are as the papers have them: ``pa`` is the step, and not the learner.
     """
+    # Made from the registry at each call, because plugins add to it.
     short = {entry.name.removesuffix("Classifier").lower(): entry.name for entry in learners() if is_shortened(entry)}
     own = sys.modules.get("aggro.engine.user_steps")  # imported by a plugin that has steps, and slow to import
     published = "C=1, average=false, scale=none, multi_class=ovr"
+    # With the values of the papers: the short names mean the published algorithms.
     plain = {step: f"PAClassifier(step={step}, {published})" for step in (*STEP_NAMES, *(own.OWN_STEPS if own else ()))}
     return short | plain | {step: f"PAMeansClassifier(step={step})" for step in STEPS_WITH_MEANS}
 
@@ -143,11 +145,14 @@ class Reading:
         """What was set, as ``aggro.streams.open`` calls it."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         given["bits"] = given.pop("hash")
+        # Names of columns may come between commas, or with the option repeated.
         for role in ("text", "number", "category", "date", "ignore"):
             if given[role]:
                 given[role] = [name for names in given[role] for name in names.split(",")]
+        # A shell makes it hard to pass a tab.
         if given["delimiter"] in ("\\t", "tab"):
             given["delimiter"] = "\t"
+        # What was not said is left out, so that the defaults of ``open`` count.
         return {name: value for name, value in given.items() if value not in (None, False, []) or name in ANYWAY}
 
     def for_later(self) -> dict[str, Any] | None:
@@ -157,6 +162,7 @@ class Reading:
             for name, value in asdict(self).items()
             if name in STORED_OPTIONS and value not in (None, False, [])
         }
+        # False says something here, where it means nothing for the other options.
         if self.header is False:
             said["header"] = False
         return {"reading": said} if said else None
@@ -168,6 +174,7 @@ class Reading:
             for name, value in before.items()
             if name in STORED_OPTIONS and getattr(self, name) in (None, False)
         }
+        # A header may have been said to be absent, which looks like not said.
         if self.header is not None:
             unsaid.pop("header", None)
         return replace(self, **unsaid)
@@ -180,15 +187,18 @@ STORED_OPTIONS = ("label", "weight", "delimiter", "header", "zero_based", "encod
 def reads_data(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of :class:`Reading`; it gets them as one argument, ``reading``."""
     hints = get_type_hints(Reading, include_extras=True)
+    # The parameter ``reading`` gives way to one for each of its fields.
     own = [p for name, p in inspect.signature(command, eval_str=True).parameters.items() if name != "reading"]
     keyword = inspect.Parameter.KEYWORD_ONLY
     options = [inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[f.name]) for f in fields(Reading)]
 
     @wraps(command)
     def given(**values: Any) -> Any:
+        # All options come in, and leave as one object.
         reading = Reading(**{field.name: values.pop(field.name) for field in fields(Reading)})
         return command(**values, reading=reading)
 
+    # Typer reads signature and annotations, so both are made to fit.
     given.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
     given.__annotations__ = {p.name: p.annotation for p in (*own, *options)}
     return given

@@ -58,6 +58,7 @@ def is_page(path: str) -> bool:
         return False
     with open(path, "rb") as file:
         file.seek(max(0, os.path.getsize(path) - FOOT))
+        # At the end of the file: only the footer tells our pages from others.
         return OWN_PAGE.search(file.read()) is not None
 
 
@@ -114,6 +115,7 @@ class Writes:
 
     def files(self, path: Path) -> dict[Path, Kind]:
         """Every file that is written, and its kind."""
+        # A model can have files beside it, which are checked like the model.
         return {path: self.kind} | {path.with_name(path.name + end): kind for end, kind in self.beside.items()}
 
 
@@ -137,16 +139,19 @@ def check_writable(path: Path, streams: bool = False) -> None:
         raise Mistake(f"{path} is a folder; give the name of a file.")
     if not path.parent.is_dir():
         raise Mistake(f"{path} cannot be written: there is no folder {path.parent}.")
+    # A pipe or a device can be written, but not replaced.
     special = path.exists() and not path.is_file()
     if special and not streams:
         raise Mistake(f"{path} is a device or a pipe; give the name of a file.")
     folder = Path(os.path.realpath(path)).parent  # of the file behind a link
+    # A file is replaced by renaming, so the folder must be writable, too.
     if not os.access(path if path.exists() else folder, os.W_OK) or not (special or os.access(folder, os.W_OK)):
         raise Mistake(f"{path} cannot be written: permission denied.")
 
 
 def check(uses: Uses, values: Mapping[str, Any]) -> None:
     """Refuse what would be written over."""
+    # Files are told apart by device and inode: a link or another spelling is the same file.
     inputs = {name: read_by(use, values.get(name)) for name, use in uses.items() if isinstance(use, Reads)}
     taken: dict[Identity, str] = {}
     for name, path, use in outputs_of(uses, values):
@@ -154,18 +159,23 @@ def check(uses: Uses, values: Mapping[str, Any]) -> None:
         said = use.argument or option(name)
         for file, kind in use.files(path).items():
             identity = identity_of(file)
+            # A file that is not there cannot be lost.
             if identity is None:
                 continue
             for read, files in inputs.items():
+                # Some outputs may replace their input, such as a model that goes on learning.
                 if identity in files and not (read in use.over and file == path):
                     raise Mistake(f"{clash(file, path, said, files[identity])} Choose another name for {said}.")
+            # Two outputs of one command must not be one file.
             if identity in taken:
                 raise Mistake(
                     f"{file} would be written twice, also by {taken[identity]}. Choose another name for one of them."
                 )
             taken[identity] = said
+            # An empty file holds nothing to lose.
             if file.is_file() and file.stat().st_size and not kind.knows(os.fspath(file)):
                 raise Mistake(f"{file} exists and is not {kind.name}. Move it away, or give another {said}.")
+    # The last check: output that feeds its own input would never end.
     check_streams(inputs)
 
 
@@ -194,6 +204,7 @@ def check_streams(inputs: Mapping[str, Mapping[Identity, str]]) -> None:
             continue
         identity = status.st_dev, status.st_ino
         for files in inputs.values():
+            # A pipe or a terminal may well be both.
             if stat.S_ISREG(status.st_mode) and identity in files:
                 raise Mistake(f"{files[identity]} is read, and written to at the same time. Print to another file.")
 
@@ -209,6 +220,7 @@ def read_by(use: Reads, value: Any) -> dict[Identity, str]:
         except (OSError, ValueError):  # the command itself says what is wrong with it
             continue
         for file in names:
+            # «-» is stdin, and stdin may be a file.
             identity = identity_of_stdin() if file == STDIN and use.data else identity_of(file)
             if identity is not None:
                 found[identity] = "stdin" if file == STDIN and use.data else file
@@ -243,6 +255,7 @@ def identity_of_stdin() -> Identity | None:
 @contextmanager
 def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
     """If the user stops what is inside, they hear which of its files are as they were."""
+    # Taken before the command begins: a replaced file is another inode.
     before = {path: identity_of(path) for _, path, _ in outputs_of(uses, values)}
 
     def left() -> str:
@@ -250,6 +263,7 @@ def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]
             return f"Nothing is kept: {ANEW}"
         now = {path: identity_of(path) for path in before}
         said = (
+            # Three cases: replaced, never there, or untouched.
             f"{path} {'is written' if now[path] != was else 'was not written' if was is None else 'is as it was'}."
             for path, was in before.items()
         )
@@ -263,8 +277,10 @@ def saying_what_is_left(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]
 def checked(uses: Uses, values: Mapping[str, Any]) -> Iterator[None]:
     """Inside, nothing is written over that should not be, and nobody else writes what takes long to write."""
     check(uses, values)
+    # Held until the command ends, all or none.
     with ExitStack() as stack:
         for name, path, use in outputs_of(uses, values):
+            # Only what takes long to write is held, so that two processes do not spend hours for one file.
             if use.held:
                 from aggro.models.atomic import Held, holding
 
@@ -290,6 +306,7 @@ def writing(path: Path, what: str) -> Iterator[BinaryIO]:
     from aggro.models.atomic import replacing
 
     try:
+        # A device cannot be replaced, so it is written directly.
         if path.exists() and not path.is_file():
             with open(path, "wb") as file:
                 yield file

@@ -35,10 +35,12 @@ class Labelled:
 
     def __call__(self) -> Iterator[Chunk]:
         """The chunks."""
+        # Opened where it is read: on a worker, from the options alone.
         with blaming_the_data():
             self.stream = self.open()
         self.rows, seen = Rows(self.stream, self.task, few=self.few), self.learned
         for chunk in self.rows:
+            # The same blocks as in one process, or the room that a model reserves would differ.
             for block in blocks(chunk, seen):
                 yield block
                 seen += block.n_rows
@@ -54,6 +56,7 @@ class Labelled:
         return None if self.rows is None else self.rows.order
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Only what opens it travels; the stream stays where it was read.
         return type(self), (self.open, self.task, self.learned)
 
 
@@ -63,6 +66,7 @@ def partitions_of(stream: Stream, task: str, partition_bytes: int, learned: int 
     from aggro.streams import partitions
 
     with blaming_the_data():
+        # The options of the stream that was looked at, so that the partitions are read as it is.
         parts = partitions(
             stream.files,
             partition_bytes=partition_bytes,
@@ -78,6 +82,7 @@ def partitions_of(stream: Stream, task: str, partition_bytes: int, learned: int 
 
 def cut_line(stream: Stream, partition_bytes: int) -> list[str]:
     """That partitions are much larger than was asked for, if they are."""
+    # A partition is a multiple of a chunk, so this matters only if much less was asked for.
     if 2 * partition_bytes > stream.chunk_bytes:
         return []
     return [
@@ -106,6 +111,7 @@ class Told(Labelled):
     def __call__(self) -> Iterator[Chunk]:
         """The chunks."""
         rows = 0
+        # Told after the block was learned: the caller asks for the next one then.
         for block in super().__call__():
             yield block
             rows += block.n_rows
@@ -131,5 +137,6 @@ def order_in(reports: Sequence[Report]) -> LabelOrder:
     """The order of all labels, partition after partition."""
     order = LabelOrder()
     for report in reports:
+        # In the order of the partitions, which is that of the data.
         order = order.then(report.more or LabelOrder())
     return order

@@ -22,6 +22,7 @@ class Saved:
 
     def take(self, learner: Any) -> None:
         """Save, if enough was learned since the last time."""
+        # Counted in rows learned, as in checkpoints.
         if self.every is not None and learner.n_seen_ - self.rows >= self.every:
             save_model(learner, self.model, self.reading.for_later())
             self.rows = learner.n_seen_
@@ -61,23 +62,28 @@ class Run:
         from aggro.cli.table_report import how_it_is_read, rare_classes, what_turned_out
         from aggro.cli.tasks import task_lines
 
+        # The clock starts here: opening the data is left out.
         self._began = time.perf_counter()
         with ledger(self.task) as lines:
+            # A resumed run has said this before.
             if self.place.stream is None:
                 for line in how_it_is_read(self.stream) if self.stream.raw else ():
                     lines.say(line)
                 for line in task_lines(self.stream, self.task):
                     lines.say(line)
+            # Nothing to learn: only saving and testing are left.
             if self.place.passes == self.passes:
                 lines.say(f"Continuing after {self.learner.n_seen_:,} rows, which is all of them.")
                 return
             if self.place.stream is not None:
                 lines.say(f"Continuing after {self.learner.n_seen_:,} rows, in pass {self.place.passes + 1}.")
             self._all_passes(lines)
+            # Not a single row: the file is probably the wrong one.
             if model_of(self.learner) is None:
                 raise Mistake(f"{self.stream.sources[0].title}: there are no rows to learn from. Is it the right file?")
             if hasattr(self.learner, "flush"):
                 self.learner.flush()  # the data end here, as they do in fit
+            # Kept before the model is written: a stop in between does not learn again.
             self.checkpoints.keep(self.learner, self.place)
             lines.close(self.learner)
             if self.order is not None:
@@ -88,10 +94,12 @@ class Run:
                 lines.say(line)
         end = time.perf_counter()
         self.seconds = end - self._began
+        # The rate leaves out the first chunk, in which kernels are loaded.
         if self._warm is not None and self.learner.n_seen_ > self._warm[1]:
             self._rate = (self.learner.n_seen_ - self._warm[1]) / max(end - self._warm[0], 1e-9)
 
     def _all_passes(self, lines: Any) -> None:
+        # Tables are read by the threads with the encoder's layout, which is settled by then.
         if self.stream.raw:
             self.stream.prepare = self.learner.encoder_.reader()
         for number in range(self.place.passes, self.passes):
@@ -104,23 +112,28 @@ class Run:
         from aggro.evaluate.validation import blocks
         from aggro.streams import Position
 
+        # Only a pass that was interrupted goes on with its counts.
         before = self.place if self.place.stream is not None else Place()  # what is left out is counted in each pass
         self.stream.start = before.stream or Position()
         rows = Rows(self.stream, self.task)
         begin_pass(self.learner, number)
         for chunk in rows:
+            # Blocks end at powers of two, at which the progress has its lines.
             for block in blocks(chunk, counts(self.learner).rows):
                 with rows.learned_from():
                     self.learner.learn_chunk(block)
                 lines.note(self.learner)
+            # The place is that after the chunk, and belongs to the learner as it is now.
             self.place = Place(
                 number, chunk.position, before.bad_lines + self.stream.bad_lines, before.unlabelled + rows.unlabelled
             )
+            # After the first chunk: a column that dominates shows in its rows.
             if self.stream.raw and not self._looked and chunk.n_rows:
                 self._looked = True
                 for line in dominating(self.learner, chunk.X):
                     lines.say(line)
             if model_of(self.learner) is not None:
+                # The first chunk warms up; the rate is counted from its end.
                 self._warm = self._warm or (time.perf_counter(), self.learner.n_seen_)
                 self.checkpoints.take(self.learner, self.place)
                 if self.saved is not None:
@@ -135,6 +148,7 @@ class Run:
 
     def _share(self, number: int, at: Any) -> float | None:
         """How much of all passes is done, where the sizes of the files tell."""
+        # Positions count decompressed bytes, which say nothing where sizes are of packed ones.
         if self.sizes is None or not at.offset:
             return None
         share: float = (sum(self.sizes[: at.file]) + at.offset) / sum(self.sizes)

@@ -18,6 +18,7 @@ def draw(
     path: Path, title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[str, Any]], task: str
 ) -> None:
     """Write the curves to a file, in the form that its name says."""
+    # Written whole or not at all.
     with writing(path, "the plot") as file:
         if path.suffix.lower() == ".png":
             draw_png(file, shown(title), curves)
@@ -38,6 +39,7 @@ def page(title: str, curves: Mapping[str, Any], figures: Mapping[str, Mapping[st
     ]
     least = min(f["error"] for f in figures.values())
     ranked = task != "outlier"  # the share outside is what was asked for, not a merit
+    # Learners with the same least error are all best.
     best = frozenset((i, 1) for i, f in enumerate(figures.values()) if ranked and f["error"] == least)
     columns = ("Learner", ERROR_COLUMNS[task], "Mean loss", "Updates")
     table = Table(columns, rows, numbers=frozenset((1, 2, 3)), best=best)
@@ -56,6 +58,7 @@ def draw_png(file: BinaryIO, title: str, curves: Mapping[str, Any]) -> None:
     from aggro.plot import curves as draw_curves
     from aggro.plot.label_places import folded
 
+    # Higher with more learners, because each has a label of its own.
     figure = Figure(figsize=(8.0, max(4.5, 1.5 + 0.25 * len(curves))), layout="constrained")
     FigureCanvasAgg(figure)
     draw_curves({shown(name): curve for name, curve in curves.items()}, ax=figure.add_subplot())

@@ -16,6 +16,7 @@ def load_plugins(written: list[str] | None) -> list[str] | None:
     """Run each plugin, which registers what it defines."""
     for name in written or []:
         try:
+            # A path to a file, or a module that is installed.
             load_file(Path(name)) if name.endswith(".py") else import_module(name)
         except Mistake:
             raise
@@ -28,16 +29,19 @@ def load_file(path: Path) -> None:
     if not path.is_file():
         raise Mistake(f"There is no plugin {path}.")
     taken = sys.modules.get(path.stem)
+    # A module of that name would be hidden, or hide the plugin from pickles.
     if taken is not None and not is_from(taken, path):
         raise Mistake(f"The plugin {path} cannot be called {path.stem!r}: a module has that name. Rename the file.")
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    # Entered before it runs, as import does it: classes of the plugin are looked up by this name.
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
+        # A half-run module must not be found by a second try.
         del sys.modules[path.stem]
         raise
 
@@ -53,6 +57,7 @@ def blame(error: Exception, name: str) -> str:
     if isinstance(error, SyntaxError):  # which names its line itself
         return what
     file = Path(name).name
+    # The last line of the plugin itself, whatever library the error came from.
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).name == file]
     said = what if isinstance(error, TypeError) else f"{type(error).__name__}: {what}"
     return f"{said} (line {lines[-1]})" if lines else said

@@ -56,6 +56,7 @@ def predict(
 
     kept = [name for names in keep or () for name in names.split(",")]
     delimiter = delimiter_for(None if output is None else output.name)
+    # A table was asked for by --keep, and needs a form.
     if kept and delimiter is None:
         delimiter = ","
     if delimiter is not None and (proba or scores or as_json):
@@ -64,10 +65,12 @@ def predict(
     def opened(paths: list[str], reading: Reading) -> Any:
         found = open_as_learned(paths, reading, learner)
         if kept and not found.raw:
+            # Other formats have no columns to keep.
             raise Mistake(f"--keep needs a table, and {found.sources[0].title} is {found.format} text.")
         found.cells = bool(kept)
         return found
 
+    # A pipe is answered line by line; all else is read as one stream.
     pipe = pipe_of(data)
     stream: Any = opened(data, reading) if pipe is None else LiveStream(pipe, reading, opened)
     if proba and scores:
@@ -78,6 +81,7 @@ def predict(
     if proba:
         lines = json_proba_lines if as_json else proba_lines
     known = Known(learner, stream)
+    # The roles are settled before the first prediction is written, so that their errors leave no output.
     if stream.raw:
         with blaming_the_data():
             _ = stream.columns
@@ -87,12 +91,14 @@ def predict(
     with written_to(output) as write:
         for chunk in chunks_of(stream):
             with blaming_the_data():
+                # Looked at and encoded once; the predictions take the encoded rows.
                 seen = known.look(chunk)
                 if table is None:
                     text = "\n".join(lines(known.model, seen)) + "\n"
                 else:
                     text = table.text(known.model, chunk, seen)
             write(text)
+            # Whoever feeds the pipe waits for the answer.
             if pipe is not None:
                 sys.stdout.flush()
     if not known.rows:
@@ -114,10 +120,12 @@ def open_as_learned(data: list[str], reading: Reading, learner: Any) -> Any:
     assert model is not None  # a file has what was learned
     features = model.features
     if stream.format == "vw":
+        # Read as in training: the same names, or hashed to as many columns.
         stream.options["named"] = features.names is not None
         if reading.hash is None:
             stream.options["bits"] = max(1, features.n.bit_length() - 1)
     elif stream.format != "svmlight":
+        # A label in the data is not needed, but must not be taken for a feature.
         stream.options["label"] = reading.label or False
         if not reading.text:
             stream.options["text"] = text_columns(features)
@@ -131,12 +139,14 @@ def written_to(output: Path | None) -> Iterator[Callable[[str], Any]]:
         with writing(output, "the predictions") as file:
             yield lambda text: file.write(text.encode())
         return
+    # To a terminal through the door, which makes control characters visible; to a program as they are.
     yield sys.stdout.raw.write if isinstance(sys.stdout, Door) and not sys.stdout.isatty() else sys.stdout.write
 
 
 def label_lines(learner: Any, chunk: Any) -> Iterator[str]:
     """A label a line: one that has line breaks itself has them spelled."""
     labels = map(str, learner.predict_chunk(chunk).tolist())
+    # One line for each row, whatever the labels hold.
     return (label.replace("\n", "\\n").replace("\r", "\\r") for label in labels)
 
 
@@ -171,5 +181,6 @@ def json_lines(learner: Any, chunk: Any) -> Iterator[str]:
         return
     names = [str(name) for name in learner.classes_.tolist()]
     for label, score in scored:
+        # Two classes have one score, which is that of the second.
         scores = zip(names, score, strict=True) if isinstance(score, list) else [(names[-1], score)]
         yield json_text({"label": label, "scores": dict(scores)})

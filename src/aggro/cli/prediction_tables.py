@@ -26,6 +26,7 @@ class PredictionTable:
 
     def text(self, model: Any, chunk: Any, seen: Any) -> str:
         """The rows of a chunk; ``seen`` is the chunk as the model takes it."""
+        # Kept columns from the data as they stand, predictions from the rows as encoded.
         columns = self._kept(chunk)
         names = self._names(columns, model)
         cells = [*columns.values(), *self._predicted(model, seen)]
@@ -34,6 +35,7 @@ class PredictionTable:
             return "".join(json_text(dict(zip(names, row, strict=True))) + "\n" for row in rows)
         out = io.StringIO()
         writer = csv.writer(out, delimiter=self.delimiter, lineterminator="\n")
+        # The header once, above the first rows.
         if not self._begun:
             writer.writerow(names)
             self._begun = True
@@ -47,6 +49,7 @@ class PredictionTable:
             made += [PROBABILITY.format(label) for label in model.classes_.tolist()]
         elif self.task == "outlier":
             made += [SCORE]
+        # A kept column must not hide the prediction.
         return [f"{name}*" if name in made else name for name in columns] + made
 
     def _predicted(self, model: Any, seen: Any) -> list[list[Any]]:
@@ -61,6 +64,7 @@ class PredictionTable:
         if not self.keep:
             return {}
         there = chunk.cells.column_names
+        # «*» means all columns only if it stands alone.
         names = there if self.keep == [ALL_COLUMNS] else self.keep
         missing = [name for name in names if name not in there]
         if missing:

@@ -44,12 +44,14 @@ def counts(learner: Any) -> Counts:
         return Counts()
     from aggro.engine.rule import MISTAKES, SEEN, UPDATES
 
+    # One conversion for all counters, since each access of an array takes longer.
     rows = model.state.tally.rows.tolist()
     return Counts(rows[SEEN], float(model.state.tally.loss[0]), rows[MISTAKES], rows[UPDATES])
 
 
 def drift_of(learner: Any) -> dict[str, Any]:
     """Where the error was seen to rise, and what it is now."""
+    # NaN before the first row, which JSON has no word for.
     recent = learner.recent_error_
     rows = learner.drift_rows_.tolist()
     return {"recent_error": None if recent != recent else recent, "drifts": learner.n_drifts_, "drift_rows": rows}
@@ -93,12 +95,14 @@ class Ledger:
     def note(self, learner: Any) -> None:
         """Rows were learned: if there are a power of two of them now, that is worth a line."""
         now = counts(learner)
+        # A power of two has a single bit.
         if now.rows and now.rows & (now.rows - 1) == 0:
             self._line(now, learner.history_)
 
     def close(self, learner: Any) -> None:
         """The last line, unless it was said already."""
         now = counts(learner)
+        # Not twice: a run may end at a power of two.
         if now.rows & (now.rows - 1) and now.rows != self._said:
             self._line(now, learner.history_)
 
@@ -112,12 +116,15 @@ class Ledger:
             self._bar(share, what)
             return
         now = time.monotonic()
+        # Without a bar, lines are few, so that a log stays readable.
         if now - self._heard >= NOW_AND_THEN:
             self._heard = now
             self.say(what)
+        # The clock starts with the first partition that is done.
         self._heard = min(self._heard, now)
 
     def _line(self, now: Counts, history: Any) -> None:
+        # The last mark before this line, for the loss since then.
         earlier = history[history["rows"] < now.rows]
         rows, loss = (int(earlier["rows"][-1]), float(earlier["loss"][-1])) if len(earlier) else (0, 0.0)
         self._cells(now, rows, rows * loss)
@@ -125,6 +132,7 @@ class Ledger:
     def _cells(self, now: Counts, rows: int, loss: float) -> None:
         """A line, where so many rows and the sum of their losses were the last one."""
         self._said = now.rows
+        # Titles come with the first line, when it is certain that there is something to show.
         if not self._begun:
             self._begun = True
             names = [f"{self.counted:>10}"] if self.counted else []
@@ -149,6 +157,7 @@ def side_by_side(cells: list[str], limit: int | None) -> list[str]:
     if limit is None or len("".join(cells)) <= limit:
         return ["".join(cells)]
     first, *others = cells
+    # Below the first cell, if the widest cell fits there.
     below = " " * len(first) if max(map(len, cells)) + len(first) <= limit else ""
     wide = max(map(len, others)) if below else 0  # so that figures stand below figures
     lines = [first]
@@ -171,12 +180,14 @@ def ledger(task: str) -> Iterator[Ledger]:
         from rich.progress import Progress, TimeElapsedColumn
 
         screen = console(stderr=True)
+        # On a terminal the bar stays at the end, and lines scroll above it.
         bars = Progress(part(screen, 32), words(), TimeElapsedColumn(), console=screen, transient=True)
         line = bars.add_task("getting ready", total=None)
 
         def bar(done: float | None, what: str) -> None:
             bars.update(line, total=None if done is None else 1.0, completed=done or 0.0, description=what)
 
+        # Compilation speaks through the same screen, or it would break the bar.
         with bars, patience(lambda text: screen.print(text, style="dim")):
             yield Ledger(lambda text: screen.print(text), bar, task)
         return

@@ -59,6 +59,7 @@ def blaming_the_data() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is None:
+            # An error without a number comes from the library, and its text says all.
             raise Mistake(one_line(error)) from error
         raise Mistake(f"{error.filename or 'The data'}: {error.strerror}.") from error
     except (ValueError, TypeError, ImportError) as error:
@@ -67,6 +68,7 @@ def blaming_the_data() -> Iterator[None]:
 
 def one_line(error: BaseException) -> str:
     text = " ".join(str(error).split())
+    # Messages of the library name parameters; here they are options. Longer spellings stand first in the table.
     for said, spoken in SPOKEN.items():
         text = text.replace(said, spoken)
     return text
@@ -86,6 +88,7 @@ def open_data(
     from aggro import streams
     from aggro.streams.datasets import DATA_SET_BY_NAME
 
+    # A file of that name wins; otherwise a data set was meant, and the shell can give its path.
     for path in paths:
         if not os.path.exists(path) and path in DATA_SET_BY_NAME:
             raise Mistake(
@@ -93,8 +96,10 @@ def open_data(
             )
     with blaming_the_data():
         stream = streams.open(list(paths), start=start, **{"raw": None, **reading.settings(), **more})
+    # What labels may be follows from the task, unless the caller says otherwise.
     if stream.raw and "labels" not in more:
         stream.options["labels"] = LABEL_KINDS.get(task)
+    # For a detector only a column that is called a label is one; the last column is a feature.
     if task == "outlier" and reading.label is None and stream.format not in ("svmlight", "vw"):
         stream.options["label"] = True
     return stream
@@ -107,6 +112,7 @@ def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: st
     """
     columns = getattr(learner, "columns_", None)
     if columns is None:
+        # A learner without columns takes features by name or number.
         return open_data(paths, reading, task=task, raw=False, **more)
     stream = open_data(paths, reading, task=task, **more)
     if not stream.raw:
@@ -114,10 +120,12 @@ def open_known(paths: Sequence[str], reading: Reading, learner: Any, *, task: st
             f"{stream.sources[0].title} is {stream.format} text, and the model was trained on tables with the "
             f"columns {names_listed(columns)}. Give it data with these columns."
         )
+    # The model knows no label column, but the task needs one: it is guessed from these data.
     if task in LABEL_KINDS and reading.label is None and not any(c.role == "label" for c in columns.values()):
         with blaming_the_data():  # it has learned from answers, or from another program's labels
             found = open_data(paths, reading, task=task, **more).columns
         stream.options["label"] = next((c.name for c in found.values() if c.role == "label"), None)
+    # Last, since with columns given nothing is guessed any more.
     stream.options["columns"] = columns
     return stream
 
@@ -164,9 +172,11 @@ class Rows:
     def __iter__(self) -> Iterator[Chunk]:
         with blaming_the_data():
             for chunk in self.stream:
+                # Kept for messages: a learner may refuse the chunk after it was handed out.
                 self._chunk = chunk
                 ready = self._in_order(chunk)
                 yield self.change(ready) if ready.n_rows else ready
+                # After the learner has taken the chunk: until then, ``place`` counts from its start.
                 self._before = chunk.position or self._before
 
     def _no_label(self) -> str:
@@ -179,23 +189,29 @@ class Rows:
         return f"{name} has no label column. Name it with --label."
 
     def _in_order(self, chunk: Chunk) -> Chunk:
+        # Detectors take all rows, whatever the label says.
         if self.task == "outlier":
             return chunk._replace(y=None)
         if chunk.y is None:
             raise Mistake(self._no_label())
+        # Words may be numbers as people write them; those that are none are missing labels.
         if self.task == "regression" and chunk.y.dtype.kind in "UO":
             chunk = chunk._replace(y=as_targets(chunk.y))
         labelled = ~missing(chunk.y)
+        # Rows without a label are left out before anything else looks at labels.
         if not labelled.all():
             self.unlabelled += int((~labelled).sum())
             chunk = chunk.some(np.flatnonzero(labelled))
         y = chunk.y
+        # A gap makes integers objects; without the gap they are integers again.
         if y.dtype.kind == "O" and all(isinstance(label, int) for label in y):
             y = np.array(y.tolist())  # whole numbers that lost their gaps
         classifies = self.task == "classification"
+        # Classes that come as floats must be whole numbers, or nothing is a class of its own.
         if classifies and y.dtype.kind == "f":
             whole = (y == np.trunc(y)) & (np.abs(y) < EXACT_INTEGERS)
             if not whole.all():
+                # The first bad label is shown with its place.
                 bad = int(np.argmin(whole))
                 if np.isfinite(y[bad]) and abs(y[bad]) >= EXACT_INTEGERS:
                     raise Mistake(
@@ -211,6 +227,7 @@ class Rows:
             raise Mistake(
                 f"{self.place(0)}: the label {y[0]!r} is not a number. To predict classes, use --task classification."
             )
+        # Counted as they come: labels that are sorted, or hardly repeat, are said or refused.
         if classifies and self.count:
             self.order.add(y)
             check_label(self.order, self.stream, self.few)
@@ -219,12 +236,14 @@ class Rows:
     def place(self, row: int) -> str:
         """File and line of a row of the chunk that came last; just the row where lines are not counted."""
         assert self._chunk is not None
+        # The position before the chunk and the one after it.
         rows, before, after = self._chunk.X.shape[0], self._before, self._chunk.position
         if after is None:
             return f"row {row + 1}"
         if after.file != before.file:
             before = type(after)(file=after.file)
         title = self.stream.sources[after.file].title
+        # Lines that are no rows: none, or a header at the start. Otherwise lines do not tell which row is meant.
         header = after.line - before.line - rows
         if after.line and (header == 0 or (header == 1 and before.line == 0)):
             return f"{title}, line {self.stream.lines_before() + before.line + header + row + 1}"
@@ -238,6 +257,7 @@ class Rows:
             yield
         except (ValueError, TypeError) as error:
             assert self._chunk is not None
+            # Dense and sparse rows can be searched for the value; raw tables cannot.
             bad = None if self._chunk.columns is not None else first_not_finite(self._chunk.X)
             if bad is None:
                 raise Mistake(f"{self.place(0)} or later: {one_line(error)}") from error
@@ -248,8 +268,10 @@ def check_label(order: LabelOrder, stream: Stream, few: int | None = None) -> No
     """Stop where labels cannot be meant: hardly one comes twice, among more than a few rows."""
     counts = order.counts
     rows, classes = counts.total(), len(counts)
+    # Among few rows nearly all labels differ by chance.
     if rows < (MANY_CLASSES_FROM if few is None else few) or classes <= rows * MANY_CLASSES:
         return
+    # Numbers suggest another task, words another column.
     numbers = all(isinstance(label, int | float) for label in counts)
     other = "To predict numbers, use --task regression" if numbers else "Name the column to predict"
     if not stream.raw:
@@ -276,8 +298,10 @@ class LabelOrder:
         if not len(y):
             return
         self.changes += int(np.count_nonzero(y[1:] != y[:-1]))
+        # The change between two chunks counts as well.
         self.changes += bool(self.counts) and bool(y[0] != self.last)
         self.first = self.first if self.counts else y[0]
+        # NumPy cannot sort labels of different types.
         if y.dtype.kind == "O":
             self.counts.update(y.tolist())
         else:
@@ -287,9 +311,11 @@ class LabelOrder:
 
     def then(self, other: LabelOrder) -> LabelOrder:
         """That of these labels and those after them."""
+        # Nothing on one side: the other is all.
         if not self.counts or not other.counts:
             return self if self.counts else other
         both = LabelOrder()
+        # The change where the two parts meet.
         both.changes = self.changes + other.changes + bool(self.last != other.first)
         both.counts = self.counts + other.counts
         both.first, both.last = self.first, other.last
@@ -299,6 +325,7 @@ class LabelOrder:
     def is_sorted(self) -> bool:
         """Are there far fewer changes of the label than a random order would have?"""
         rows = self.counts.total()
+        # In a random order two neighbours are of one class with probability Σ(n/rows)²; all other pairs are changes.
         expected = rows - sum(n * n for n in self.counts.values()) / max(rows, 1)
         return expected >= FEW_CHANGES and self.changes * FEW_CHANGES < expected
 
@@ -314,6 +341,7 @@ def as_targets(y: np.ndarray) -> np.ndarray:
     from aggro.streams.tables.roles import as_number
 
     numbers = [None if label is None else as_number(label) for label in y.tolist()]
+    # None reads as a number: the labels are words, and the task was wrong.
     if all(number is None for number in numbers):
         return y
     return np.array([np.nan if number is None else number for number in numbers])
@@ -330,6 +358,7 @@ def missing(y: np.ndarray) -> np.ndarray:
 def first_not_finite(X: Any) -> int | None:
     if hasattr(X, "indptr"):
         bad = np.flatnonzero(~np.isfinite(X.data))
+        # The row of a value: the last one that starts at or before it.
         return int(np.searchsorted(X.indptr, bad[0], "right")) - 1 if bad.size else None
     rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
     return int(rows[0]) if rows.size else None

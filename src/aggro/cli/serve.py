@@ -82,6 +82,7 @@ def serve(
     Without arguments, aggro serves on this machine only, with a new model named "default" that takes any records. It
     keeps everything in a folder, and continues from there when you start it again.
     """
+    # The extra is needed only here.
     try:
         from aggro.serve.web.server import bound
         from aggro.serve.web.server import serve as run
@@ -91,15 +92,20 @@ def serve(
     from aggro.serve.web.guard import names_of_this_machine
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    # On this machine alone requests are trusted, unless you say otherwise.
     needs_token = tokens or host not in LOOPBACK
     try:
+        # The port first: it is refused quickly, and before any model is opened.
         sock = bound(host, port)
     except OSError as error:
         text = f"aggro cannot listen on {shown(host)}, port {port}: {error.strerror or error}."
         raise Mistake(f"{text} Choose another with --host and --port; --port 0 takes any free one.") from error
+    # Closed in reverse order: what follows a broker stops before the models that it feeds.
     with sock, closing(opened(directory, model, name, learner, set_ or [], rate)) as models, ExitStack() as followed:
+        # Requests are answered only if they name a host that is known; beyond this machine, its own name is added.
         beyond = names_of_this_machine() if host not in LOOPBACK else ()
         service = Service(models, needs_token, (*beyond, host, *(allow_host or [])))
+        # Without a token nobody could ask: said now, not by refusing all requests.
         if needs_token and not service.tokens.listed():
             where = "" if directory == SERVE_FOLDER else f" --dir {directory}"
             raise Mistake(f"Tokens are required, and there are none. Make one first: aggro token add NAME{where}")
@@ -108,6 +114,7 @@ def serve(
             followed.callback(service.following[0].close)  # before the models
 
         def say() -> None:
+            # Said by the server when it listens, for only then is it true.
             address = f"[{host}]" if ":" in host else host
             print(f"Serving on http://{address}:{sock.getsockname()[1]}/ from {shown(str(directory))}", flush=True)
             for note in models.notes:
@@ -145,10 +152,12 @@ def opened(
 
     limits = Limits() if rate is None else replace(Limits(), rate=rate)
     name = name or DEFAULT
+    # A file has its learner, and other settings would be ignored.
     if model is not None and (learner or settings):
         raise Mistake(f"{model} exists and has its own learner and parameters: leave --learner and --set out.")
     spec = described(learner or "PAClassifier", settings)
     try:
+        # Only a plain start makes the default model; a named one is created below, or is there already.
         models = Models(directory, limits, spec if model is None and name == DEFAULT else None, model, name)
     except FolderInUse as error:
         raise Mistake(str(error)) from error
@@ -158,6 +167,7 @@ def opened(
         try:
             models.create(name, spec)
         except Problem as problem:
+            # The folder is locked by the models, so they are closed before the error goes on.
             models.close()
             raise Mistake(f"{problem.message} Give another --dir or --name.") from problem
     return models
@@ -170,6 +180,7 @@ def described(learner: str, settings: list[str]) -> dict[str, Any]:
     from aggro.learners.records import RecordLearner
 
     own, of_records = split_settings(learner, settings)
+    # Made once, so that a wrong setting is a mistake of the command line.
     made = make_learner(learner, own)
     fresh = parameters_of(entry_of(learner)[0].load()())
     changed = {key: value for key, value in parameters_of(made).items() if value != fresh[key]}
@@ -177,6 +188,7 @@ def described(learner: str, settings: list[str]) -> dict[str, Any]:
     known = constraints_of(RecordLearner)
     pairs = [setting.partition("=") for setting in of_records]
     records = {key.strip(): parsed(known[key.strip()], text.strip()) for key, _, text in pairs}
+    # The service keeps settings as JSON.
     try:
         json.dumps([changed, records])
     except TypeError as error:
@@ -237,6 +249,7 @@ class Opened:
         from aggro.serve.store import Store
         from aggro.serve.tokens import Tokens
 
+        # Only the owner may read the folder: it holds models and the hashes of tokens.
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.store = Store(directory / DATABASE)
         self.tokens = Tokens(self.store)

@@ -25,6 +25,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what is in a model file: learner, parameters, classes, counters and largest weights."""
+    # About the installation, so no model is needed.
     if build:
         show_build(as_json)
         return
@@ -58,6 +59,7 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
     from aggro.learners.base.inside import innermost
     from aggro.learners.registry import learners
 
+    # No division by 0 in a model that has seen no row.
     header, seen = contents.header, max(contents.n_seen, 1)
     task = next((entry.task for entry in learners() if entry.name == header.entry), "")
     classifies, detects = task == "classification", task == "outlier"
@@ -76,12 +78,15 @@ def facts_of(path: Path, contents: Any) -> dict[str, Any]:
         "mean_loss": contents.mean_loss,
         **({"mistakes": contents.n_mistakes, "error": contents.n_mistakes / seen} if classifies else {}),
         **({"outside": contents.n_mistakes, "share_outside": contents.n_mistakes / seen} if detects else {}),
+        # The offset is no part of the header, so the model is loaded for it.
         **({"offset": load_model(path).offset_} if detects else {}),
         "updates": contents.n_updates,
         "drifts": contents.n_drifts,
         "drift_rows": contents.drift_rows,
+        # The same goes for what candidates have learned.
         **(candidates_in(innermost(load_model(path))) if header.candidates else {}),
         "weights": [{"feature": w.feature, "class": w.label, "weight": w.value} for w in contents.weights],
+        # A checkpoint is a model with a run beside its position.
         "checkpoint": {key: position.get(key) for key in ("passes", "stream")}
         if position and "run" in position
         else None,
@@ -112,6 +117,7 @@ def print_facts(facts: dict[str, Any]) -> None:
     print(as_lines(lines_of(facts)))
     if not facts["weights"]:
         return
+    # Weights of regressors and detectors belong to no class.
     classes = "classes" in facts
     columns = [Column("feature"), *([Column("for class")] if classes else []), Column("weight", number=True)]
     rows = []
@@ -135,12 +141,14 @@ def lines_of(facts: dict[str, Any]) -> dict[str, str]:
     from aggro.cli.progress_lines import candidate_lines, drift_line
     from aggro.learners.registry import learners
 
+    # A learner of a plugin may not be loaded here.
     known = next((entry for entry in learners() if entry.name == facts["learner"]), None)
     settable = facts["parameters"] if known is None else parameters_of(known.load())
     lines = {"model": f"{facts['model']} ({facts['bytes']:,} bytes, written by aggro {facts['aggro']})"}
     if facts["checkpoint"]:
         lines["checkpoint"] = checkpoint_line(**facts["checkpoint"])
     lines["learner"] = facts["learner"] if known is None else spelled(known.name, facts["parameters"])
+    # Only what can be set on the command line.
     lines["parameters"] = ", ".join(f"{k}={v}" for k, v in facts["parameters"].items() if k in settable)
     if "classes" in facts:
         lines["classes"] = listed(facts["classes"])

@@ -103,12 +103,15 @@ def sweep(
     The error is that of the first pass, in which each row is predicted before it is learned. On Dask, all learners
     train on each partition, and partitions run in parallel.
     """
+    # What cannot work is refused before any data are read.
     check_dask(dask, partition_bytes, mix)
     if plot is not None:
         check_plot(plot)
     stream: Any = None
+    # Nothing was named: the labels decide, and the stream that was looked at is used for the run.
     if learners is None and learner is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [])
+        # Settings alone are about the usual learner, not about a list.
         learners = None if set_ else ",".join(COMPARED_LEARNERS[decided.name])
         learner = DEFAULT_LEARNERS[decided.name] if set_ else None
     contenders = contenders_of(learners, learner, set_ or [])
@@ -134,6 +137,7 @@ def sweep(
     else:
         run.on_dask(dask, plugin or [], **how)
     found = run.found
+    # Before saving: a model of one class is no result.
     check_classes(found.best.learner, stream, task)
     if model is not None:
         save_model(found.best.learner, model, reading.for_later())
@@ -141,6 +145,7 @@ def sweep(
     title = names_of(data)
     if plot is not None:
         draw_best(plot, title, found, task)
+    # The winner's settings as they were written, which make the command.
     winner = next(one for one in contenders if one.name == found.best.name)
     options = Options(data, passes, dask, partition_bytes, mix, plugin or [], reading)
     command = options.training(winner, model)
@@ -184,6 +189,7 @@ def contenders_of(listed: str | None, name: str | None, settings: list[str]) -> 
     """Those of a list as they are, or with the settings if these are about no other; and one with all combinations."""
     names = [] if listed is None else split_learners(listed)
     tried = combinations(settings)
+    # With --learner, the settings are about that one alone.
     found = [contender(one, chosen) for one in names for chosen in (tried if name is None else [[]])]
     found += [contender(name, chosen) for chosen in tried] if name is not None else []
     if not found:
@@ -202,6 +208,7 @@ def combinations(settings: list[str]) -> list[list[str]]:
         name, given, text = setting.partition("=")
         if not given or not split_outside(text):
             raise Mistake(f"{setting!r} is not a setting. Write name=value, or name=value,value such as C=0.1,1.")
+        # The same setting given twice adds its values.
         values.setdefault(name.strip(), []).extend(value.strip() for value in split_outside(text))
     return [
         [f"{name}={value}" for name, value in zip(values, chosen, strict=True)] for chosen in product(*values.values())
@@ -209,8 +216,10 @@ def combinations(settings: list[str]) -> list[list[str]]:
 
 
 def contender(written: str, settings: list[str]) -> Contender:
+    # Some settings belong to the encoder of tables.
     own, of_records = split_settings(written, settings)
     for name in (setting.partition("=")[0] for setting in settings):
+        # A setting inside of the name and one in --set would contradict each other.
         if re.search(rf"[(,]\s*{re.escape(name)}\s*=", written):
             raise Mistake(f"{written} says {name} already: leave it out there, or in --set.")
     learner = make_learner(written, own)
@@ -220,6 +229,7 @@ def contender(written: str, settings: list[str]) -> Contender:
     if not settings:
         return Contender(written, written, [], learner)
     said = ", ".join(settings)
+    # Into the parentheses that are there, or into new ones.
     before = f"{written[:-1]}, " if written.endswith(")") else f"{written}("
     return Contender(f"{before}{said})", written, settings, learner)
 
@@ -231,6 +241,7 @@ def task_of_all(contenders: Sequence[Contender]) -> str:
     if len(tasks) > 1:
         raise Mistake("Classifiers and regressors cannot be compared. Name learners of one task.")
     (task,) = tasks
+    # A detector that lets nothing outside has the lowest share, so the figure ranks nothing.
     if task == "outlier":
         raise Mistake("No error tells which outlier detector is better. 'aggro compare' shows them together.")
     return task
@@ -286,6 +297,7 @@ class Run:
                 lines.say(line)
 
             def watch(now: Any) -> None:
+                # On Dask the parts tell how far it is; here each chunk does, and a pass only if there are several.
                 if now.learners is None and where is not None:
                     lines.parts(*how_far(now))
                 elif now.learners is not None and self.passes > 1:
@@ -294,16 +306,19 @@ class Run:
             parts = sources(lambda rows: lines.advance(None, f"{rows:,} rows"))
             self.partitions = len(parts)
             blaming = blaming_the_cluster(lambda: NOTHING_KEPT) if where else blaming_the_data()
+            # Without Dask there is no client, and nothing to close.
             with connected(where, plugins) if where else nullcontext() as client, blaming:
                 if client is not None:
                     self.workers = len(client.nthreads())
                     lines.say(where_line(self.partitions, self.workers))
                 else:
+                    # Compiled before the clock runs; on Dask each worker does so for itself.
                     self._warm_up()
                 began = time.perf_counter()
                 self.found = swept(self.learners, parts, self.passes, mix, client, watch)
                 self.seconds = time.perf_counter() - began
                 self.workers = self.workers if client is None else max(self.workers, len(client.nthreads()))
+            # Sortedness is known when all partitions are done; the last pass has seen all labels.
             self.order = order_in(self.found.reports[-1])
             check_label(self.order, self.stream)
             if self.order.is_sorted:
@@ -313,10 +328,12 @@ class Run:
         """Let copies learn a few rows, so that all code is loaded before the clock runs."""
         from aggro.cli.reading import Rows, read_again
 
+        # A pipe would lose these rows.
         if read_again(self.stream):
             first = next((chunk for chunk in Rows(self.stream, self.task, count=False) if chunk.n_rows), None)
             few = [] if first is None else [first.some(slice(0, WARM_UP_ROWS))]
             for learner, chunk in product(self.learners.values(), few):
+                # Copies, so that the learners themselves have learned nothing.
                 copy.deepcopy(learner).learn_chunk(chunk)
 
     def result(self) -> dict[str, Any]:
@@ -336,8 +353,10 @@ def units_line(learners: dict[str, Any], task: str) -> Iterator[str]:
     """Losses of regressors are not all of one kind."""
     if task != "regression":
         return
+    # Wrappers have no loss of their own.
     settings = [parameters_of(innermost(learner)) for learner in learners.values()]
     for name in LOSS_UNITS:
+        # As texts: values of different types cannot be compared.
         if len({str(one.get(name)) for one in settings}) > 1:
             yield (
                 f"Note: with another {name} the loss is measured in another way, so it ranks these learners roughly. "
@@ -355,6 +374,7 @@ def tests_of(found: Sweep, test: list[str] | None, reading: Reading) -> dict[str
         return {}
     from aggro.cli.scoring import evaluate
 
+    # All are tested, so that the test errors can be compared.
     results = {trial.name: evaluate(trial.learner, test, reading) for trial in found}
     for line in results[found.best.name]["notes"]:
         print(line, file=sys.stderr)
@@ -379,6 +399,7 @@ def measured(error: float, task: str) -> str:
 
 
 def print_figures(title: str, figures: list[dict[str, Any]], task: str) -> None:
+    # R² for regressors, so that the test is of one unit whatever their losses are.
     classifies, tested = task == "classification", figures[0]["test"] is not None
     names = ["mistakes" if classifies else "mean loss"]
     names += [("test" if classifies else "test R²")] if tested else []
@@ -388,6 +409,7 @@ def print_figures(title: str, figures: list[dict[str, Any]], task: str) -> None:
         cells = [f["name"], f"{f['error']:.2%}" if classifies else f"{f['error']:.4g}"]
         if tested:
             value = f["test"]["error" if classifies else "r2"]
+            # A dash where nothing could be measured.
             cells.append("–" if value is None else f"{value:.2%}" if classifies else f"{value:.4f}")
         rows.append(Row([*cells, f"{f['seconds']:.2f}"], style="bold" if k == 0 and len(figures) > 1 else ""))
     print_table(console(), columns, rows, f"{title}, {figures[0]['rows']:,} rows")
@@ -423,10 +445,12 @@ class Options:
 
     def training(self, winner: Contender, model: Path | None) -> str:
         """The command that trains this one."""
+        # The learner as it was written, so that the command makes the same one.
         words = ["aggro", "train", *self.data, "--model", str(model or "m.aggro"), "--learner", winner.written]
         for setting in winner.settings:
             words += ["--set", setting]
         words += ["--passes", str(self.passes)] if self.passes > 1 else []
+        # Options that were not given are left out, and take their defaults again.
         for name in ("dask", "partition_bytes", "mix"):
             if (value := getattr(self, name)) is not None:
                 words += [f"--{name.replace('_', '-')}", str(value)]
@@ -442,6 +466,7 @@ def spoken(reading: Reading) -> list[str]:
         value, name = getattr(reading, field.name), f"--{field.name.replace('_', '-')}"
         if value is True:
             words.append(name)
+        # A switch that knows on, off and not said: here it was said to be off.
         elif value is False and field.default is None:
             words.append(f"--no-{name[2:]}")
         elif isinstance(value, list):

@@ -32,9 +32,11 @@ def how_it_is_read(stream: Stream) -> list[str]:
             line = f"{title}: {', '.join(map(_spoken, found[:COLUMNS_SHOWN]))}{_more(found)}"
             lines.append(line)
             if role == "label":
+                # The classes in the first rows show at once whether the right column was taken.
                 classes = classes_in(stream)
                 lines[-1] += classes_line(classes)
                 lines += alike_classes(classes)
+    # What is left out, with the reason, column by column: here a wrong guess costs most.
     for column in (*by_role[Role.ID], *by_role[Role.IGNORE]):
         lines.append(f"left out: {column.name!r} ({column.why})")
     if getattr(stream, "header", None) is not None:
@@ -46,12 +48,14 @@ def how_it_is_read(stream: Stream) -> list[str]:
 
 def classes_in(stream: Stream) -> Counter[str]:
     """How often each class comes in the first rows, where classes are wanted and the rows can be looked at twice."""
+    # Regression has no classes, and a pipe would lose the rows.
     if stream.options["labels"] != "classes" or not read_again(stream):
         return Counter()
     with blaming_the_data():
         first = next(iter(stream), None)
     if first is None or first.y is None:
         return Counter()
+    # NaN differs from itself, and is a missing label.
     return Counter(spelled(y) for y in first.y.tolist() if y is not None and y == y)
 
 
@@ -68,6 +72,7 @@ def alike_classes(counts: Counter[str]) -> list[str]:
     """A note about classes that a person may have meant as one, such as yes, Yes and YES."""
     alike: dict[str, list[str]] = {}
     for name in sorted(counts):
+        # Without case and with single blanks, as a person compares words.
         alike.setdefault(" ".join(name.casefold().split()), []).append(name)
     several = next((names for names in alike.values() if len(names) > 1), None)
     if several is None:
@@ -79,6 +84,7 @@ def alike_classes(counts: Counter[str]) -> list[str]:
 
 def spelled(label: Any) -> str:
     """A label as it will be called: whole numbers are integers."""
+    # As the learner will call it: 1 and not 1.0.
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
@@ -93,6 +99,7 @@ ROLE_TITLES = {
 
 
 def _spoken(column: Any) -> str:
+    # Plain numbers need no reason.
     said = "" if column.role.value in ("number", "weight") and column.why in ("numbers", "set by you") else column.why
     if column.role.value == "label" and not column.said:
         said += "; --label names another"
@@ -121,6 +128,7 @@ def check_classes(learner: Any, stream: Stream, task: str) -> None:
     """Stop if every row was of one class: such a model can say nothing else."""
     if task != "classification":
         return
+    # Known only after learning: one class in all rows.
     classes = learner.classes_.tolist()
     if len(classes) == 1:
         column = next((c.name for c in stream.columns.values() if c.role == "label"), None) if stream.raw else None
@@ -135,10 +143,13 @@ def check_classes(learner: Any, stream: Stream, task: str) -> None:
 def dominating(learner: Any, X: Any) -> list[str]:
     """A warning, if one column has nearly all of ‖x‖²: the others then hardly count."""
     encoder = learner.encoder_
+    # Encoded, since only then the scale of a feature is known.
     rows = learner.encoded(X).X
     columns = encoder.vocabulary.table.columns[rows.indices]
+    # ‖x‖² by column: a passive-aggressive step divides by it.
     squares = np.bincount(columns, rows.data**2, len(encoder.order))
     total = squares.sum()
+    # One column alone cannot dominate others.
     if np.count_nonzero(squares) < 2 or squares.max() < DOMINATES * total:
         return []
     name, share = encoder.order[int(squares.argmax())], squares.max() / total
@@ -151,6 +162,7 @@ def dominating(learner: Any, X: Any) -> list[str]:
 def rare_classes(counts: Mapping[Any, int]) -> list[str]:
     """A note, if nearly all rows are of one class: an error of few per cent is then no merit."""
     rows = sum(counts.values())
+    # Balanced classes need no warning, and a single class is refused elsewhere.
     if not rows or len(counts) < 2 or max(counts.values()) <= MOSTLY_ONE_CLASS * rows:
         return []
     label, count = max(counts.items(), key=lambda item: item[1])
@@ -164,6 +176,7 @@ def what_turned_out(learner: Any) -> list[str]:
     """Lines about the columns of a table, once it was learned."""
     lines = []
     strays, missing = learner.strays_, missing_in(learner.encoder_)
+    # Missing cells and stray words by column; stray words count as missing.
     each = [
         f"{missing.get(name, 0):,} in {name!r}"
         + (f" ({strays[name]:,} stray word{'s' * (strays[name] != 1)})" if strays.get(name) else "")
@@ -182,8 +195,10 @@ def missing_in(encoder: Any) -> dict[str, int]:
     """How many cells of each column of numbers and dates were missing, as far as that was counted."""
     found: dict[str, int] = {}
     for k, slot in enumerate(encoder.numbers):
+        # One number of each column is enough: a date's parts are missing together.
         if slot.name in ("", "days") and encoder.options.scale:
             there = int(encoder.moments.counts[k])
+            # A column without any number, or without gaps, needs no line.
             if 0 < there < encoder.counts.rows:
                 found[encoder.order[slot.column]] = encoder.counts.rows - there
     return found
@@ -193,6 +208,7 @@ def constant_columns(encoder: Any) -> list[str]:
     """Columns in which no two cells differ."""
     from aggro.streams.tables.roles import Role
 
+    # A single row is constant in every column.
     if encoder.counts.rows < 2:
         return []
     table, n = encoder.vocabulary.table, encoder.width
@@ -203,8 +219,10 @@ def constant_columns(encoder: Any) -> list[str]:
         if role is Role.NUMBER:
             slot = next(k for k, slot in enumerate(encoder.numbers) if slot.column == number)
             seen = encoder.moments.counts[slot] if encoder.options.scale else 0
+            # Without spread, and with its number as the only feature: a missing cell would be a second one.
             constant = seen > 1 and encoder.moments.squares[slot] == 0.0 and features[number] == 1
         else:
+            # One category, and no feature for missing cells.
             constant = role is Role.CATEGORY and features[number] == 1
         if constant:
             found.append(name)

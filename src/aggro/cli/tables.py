@@ -45,7 +45,9 @@ def print_table(
     from rich.text import Text
 
     if title:
+        # Without a limit the title must not be broken, as for a program.
         screen.print(Text(visible(title), style="bold", overflow="fold"), soft_wrap=screen.limit is None)
+    # First with usual room, then tight; blocks are the last way.
     table = side_by_side(screen, columns, rows, tight, edge) or side_by_side(screen, columns, rows, True, edge)
     if table is not None:
         screen.print(table)
@@ -63,18 +65,22 @@ def side_by_side(screen: Any, columns: Sequence[Column], rows: Sequence[Row], ti
     texts = [[column.name, *(row.cells[i] for row in rows)] for i, column in enumerate(columns)]
     natural = [max(map(longest_line, column)) for column in texts]
     padding = 1 if tight else 2
+    # Lines between columns and blanks around cells.
     around = len(columns) + 1 + padding * (len(columns) if edge else len(columns) - 1)
     room = None if screen.limit is None else screen.limit - around
     if room is None or sum(natural) <= room:
         if room is None:
+            # No limit: rich would break lines at its own width.
             screen.width = max(screen.width, sum(natural) + around)
         widths = natural
     else:
+        # No word may be broken: below that width, a table cannot be read.
         least = [least_width(column, text) for column, text in zip(columns, texts, strict=True)]
         if sum(least) > room:
             return None
         widths = shared_out(least, natural, room)
     for column, width in zip(columns, widths, strict=True):
+        # Everything goes through ``visible``: cells may come from the data.
         table.add_column(visible(column.name), justify="right" if column.number else "left", width=width)
     for row in rows:
         table.add_row(*map(visible, row.cells), style=row.style)
@@ -98,6 +104,7 @@ def least_width(column: Column, text: list[str]) -> int:
 
 def blocks(columns: Sequence[Column], rows: Sequence[Row], limit: int) -> Iterator[tuple[str, str]]:
     """The first cell, and the others below it: each line and its style."""
+    # Names of one width, so that the cells stand below each other.
     names = max((len(column.name) for column in columns[1:]), default=0)
     for row in rows:
         first, *others = map(visible, row.cells)
@@ -106,6 +113,7 @@ def blocks(columns: Sequence[Column], rows: Sequence[Row], limit: int) -> Iterat
             yield line, row.style
         for name, cell in together(columns[1:], others):
             before = " " * INDENT + (f"{visible(name):<{names}}  " if name else "")
+            # Too narrow for name and cell: the cell goes below, further in.
             if limit - len(before) < LEAST_TEXT:
                 for line in wrapped(before.strip(), limit - INDENT):
                     yield f"{'':<{INDENT}}{line}", row.style
@@ -113,12 +121,14 @@ def blocks(columns: Sequence[Column], rows: Sequence[Row], limit: int) -> Iterat
             for part in cell.split("\n"):
                 for line in wrapped(part, limit - len(before)):
                     yield f"{before}{line}", row.style
+                    # The name stands before the first line only.
                     before = " " * len(before)
     yield "", ""
 
 
 def together(columns: Sequence[Column], cells: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Names and cells, without those that are empty; cells of columns without a name are one."""
+    # Cells without a name are parts of one value.
     unnamed = "  ".join(cell for column, cell in zip(columns, cells, strict=True) if not column.name)
     named = [(column.name, cell) for column, cell in zip(columns, cells, strict=True) if column.name]
     return ((name, cell) for name, cell in [*named, ("", unnamed)] if cell)

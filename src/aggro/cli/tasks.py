@@ -50,6 +50,7 @@ def check_agrees(said: str, learner: Any) -> None:
     from aggro.learners.base.inside import innermost, task_of
 
     check_task(said)
+    # The learner's task is a fact; the said one must agree.
     task = task_of(learner)
     if said not in (AUTO_TASK, task):
         name = type(innermost(learner)).__name__
@@ -67,22 +68,26 @@ def open_and_decide(
     from aggro.streams.tables.task import Task
 
     check_task(said)
+    # Some settings exist for one task only, and so tell it.
     if said == AUTO_TASK:
         said = task_of_settings(settings) or AUTO_TASK
     how: dict[str, Any] = {"labels": "either"} if said == AUTO_TASK else {"task": said}
 
     def opened(paths: Sequence[str], reading: Reading) -> Any:
+        # Also for each batch of a pipe, which is opened in the same way.
         return open_data(paths, reading, **how)
 
     stream: Any = opened(data, reading) if live is None else LiveStream(live, reading, opened, LABELS_LOOKED_AT)
     if said != AUTO_TASK:
         decided = Task(said, "set by you")
+        # Nothing to decide; the columns are settled all the same, for their errors belong here.
         if stream.raw:
             with blaming_the_data():
                 _ = stream.columns
     else:
         with blaming_the_data():
             decided = stream_task(stream)
+    # Kept at the stream: partitions and messages take it from there.
     stream.settled.task = decided
     if stream.raw:
         stream.options["labels"] = decided.labels
@@ -96,11 +101,13 @@ def stream_task(stream: Stream) -> Task:
 
     if stream.raw:
         return stream.task or Task(CLASSIFICATION, "no label was found")
+    # Looking at labels would lose rows of a pipe.
     if not stream.can_be_read_again():
         return Task(CLASSIFICATION, "the data are read once, so the labels were not looked at")
     first = next(iter(stream), None)
     if first is None or first.y is None:
         return Task(CLASSIFICATION, "no label was found")
+    # In these formats classes are numbers, so whole numbers count as codes.
     return task_of_labels(first.y[~missing(first.y)][:LABELS_LOOKED_AT].tolist(), codes=True)
 
 
@@ -110,6 +117,7 @@ def task_of_settings(settings: Sequence[str]) -> str | None:
     from aggro.learners.registry import find
 
     names = {setting.partition("=")[0].strip() for setting in settings}
+    # A learner fits if it has all of these parameters.
     fits = [task for task, name in DEFAULT_LEARNERS.items() if names <= {*constraints_of(find(name).load())}]
     return fits[0] if names and len(fits) == 1 else None
 
@@ -119,6 +127,7 @@ def task_lines(stream: Stream, task: str) -> list[str]:
     decided: Task | None = stream.settled.task
     if decided is None or task not in DEFAULT_LEARNERS:
         return []
+    # What goes without saying is not said.
     if decided.name == task == "classification" and not stream.raw and not decided.doubtful:
         return []  # the labels of such a file are classes
     if decided.name == task:

@@ -40,6 +40,7 @@ def figures_of(
     confusion matrix, log loss, AUC and calibration. For a regressor: R², mean absolute error and RMSE. For an
     outlier detector: the share of outliers.
     """
+    # A name that cannot be plotted is refused before the test.
     if plot is not None:
         check_plot(plot)
     learner, reading = load_to_read(model, reading)
@@ -49,6 +50,7 @@ def figures_of(
     for line in found["notes"]:
         print(line, file=sys.stderr)
     if not found["rows"]:
+        # No rows with labels: the test would show nothing.
         raise Mistake(f"{names_of(data)} has no labelled rows to test on. Name the label column with --label.")
     task = task_of(learner)
     if plot is not None:
@@ -94,6 +96,7 @@ def report_lines(found: Mapping[str, Any]) -> dict[str, str]:
         if found["log_loss"] is not None:
             lines["log loss"] = f"{found['log_loss']:.4f}"
         if found["auc"] is not None:
+            # With two classes there is one area; with more, each class is told from the others.
             several = ", mean of all classes against the others" if len(found["classes"]) > 2 else ""
             lines["AUC"] = f"{found['auc']:.4f}{several}"
         if found["calibration_error"] is not None:
@@ -124,6 +127,7 @@ def percent(share: float | None) -> str:
 
 def print_confusion(confusion: Mapping[str, Any]) -> None:
     names, counts = confusion["classes"], confusion["counts"]
+    # Too many classes for a matrix on a screen: the commonest mistakes say more.
     if len(names) > MOST_SHOWN:
         wrong = [(counts[i][j], i, j) for i in range(len(names)) for j in range(len(names)) if i != j and counts[i][j]]
         rows = [Row([shown(names[i]), shown(names[j]), f"{n:,}"]) for n, i, j in sorted(wrong, reverse=True)[:10]]
@@ -155,6 +159,7 @@ def page(title: str, found: Mapping[str, Any]) -> str:
         ("Class", *names),
         [(name, *(f"{n:,}" for n in row)) for name, row in zip(names, counts, strict=True)],
         numbers=frozenset(range(1, len(names) + 1)),
+        # The diagonal is what was right.
         best=frozenset((i, i + 1) for i in range(len(names))),
     )
     each = Table(
@@ -175,6 +180,7 @@ def page(title: str, found: Mapping[str, Any]) -> str:
         Section("Classes", "", each),
         Section("Confusion matrix", "Confusion matrix: true classes in rows, predictions in columns.", matrix),
     ]
+    # Without probabilities there is nothing to calibrate.
     if found["calibration"]:
         note = "Rows by the probability of the class that was predicted, and how many of them are right."
         sections.append(Section("Calibration", note, bins))
@@ -189,9 +195,11 @@ def draw_png(file: Any, title: str, found: Mapping[str, Any]) -> None:
 
     names, counts = found["confusion"]["classes"], found["confusion"]["counts"]
     figure = Figure(figsize=(11.0, 5.0), layout="constrained")
+    # Drawn without a display: the canvas writes files only.
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     confusion(counts, labels=[shown(name) for name in names], ax=left)
+    # A perfect calibration lies on the diagonal.
     right.plot([0, 1], [0, 1], linestyle=":", color="0.6")
     bins = found["calibration"]
     right.plot([b["probability"] for b in bins], [b["right"] for b in bins], marker="o")

@@ -89,9 +89,12 @@ def train(
     Progress goes to stderr at each power of two of rows: the mean loss, the mean loss since the line before, and the
     share of rows predicted wrongly before they were learned. On Dask it comes after each pass.
     """
+    # What cannot work is refused before any data are read.
     check_dask(dask, partition_bytes, mix)
     stream: Any = None
+    # Only with --save-every is a pipe read as lines come: a model of a pipe that never ends must be saved meanwhile.
     live = None if save_every is None else pipe_of(data)
+    # Nothing was named: the labels decide, and the stream that was looked at is used for the training.
     if learner is None and from_ is None:
         stream, decided = open_and_decide(data, reading, task_, set_ or [], live)
         learner = DEFAULT_LEARNERS[decided.name]
@@ -109,6 +112,7 @@ def train(
 
         first = FIRST_ROWS if from_ is None else 1  # a model knows its columns
         stream = opened(data, reading) if live is None else LiveStream(live, reading, opened, first)
+    # A new learner takes the columns of these data; one that goes on has its own.
     if from_ is None:
         new = for_data(new, stream, reading)
     elif stream.raw:
@@ -124,6 +128,7 @@ def train(
     if test:
         open_data(test, reading, task=task)  # a mistake there should not cost the training
     how: dict[str, Any] = {"partition_bytes": partition_bytes or PARTITION_BYTES, "mix": mix or "rows"}
+    # How models are mixed is part of the run: a resumed one must mix them alike.
     mixing = None if dask is None else f"by {how['mix']}, of partitions of {how['partition_bytes']:,} bytes"
     checkpoints = Checkpoints(model, checkpoint, stream, passes, reading, from_, mixing)
     if dask is None:
@@ -132,15 +137,19 @@ def train(
         from aggro.cli.dask_passes import DaskRun
 
         run = DaskRun(stream, new, passes, checkpoints, where=dask, **how, plugins=plugin or [])
+    # Whatever stops it from here on, the user learns what is kept.
     with kept(checkpoints.left):
         if resume:
             run.resume()
         elif checkpoint is not None:
+            # A run that starts anew must not be resumed from the checkpoint of an earlier one.
             checkpoints.forget()
         run.learn()
+        # Before saving: a model of one class is no result.
         check_classes(run.learner, stream, task)
         save_model(run.learner, model, reading.for_later())
         checkpoints.saved = True
+        # Tested after it was saved: a mistake in the test data must not cost the model.
         tested = evaluate(run.learner, test, reading) if test else None
         result = {"model": str(model), **run.result(), "test": tested}
         for line in tested["notes"] if tested else ():
@@ -148,6 +157,7 @@ def train(
         print(json_text(result, indent=2) if as_json else summary(result))
         if tested and not as_json:
             print_by_class(tested)
+        # Results that could not be written are an error before the checkpoint goes.
         sys.stdout.flush()
         checkpoints.forget()  # not before all is said: until then, the same command must not learn the rows again
 
@@ -156,6 +166,7 @@ def starting_learner(
     name: str | None, settings: list[str], model: Path | None, reading: Reading
 ) -> tuple[Any, Reading]:
     """A new learner, or one that goes on and brings along how its data were read."""
+    # Settings of the encoder belong to what reads tables around the learner.
     if model is None:
         own, of_records = split_settings(name or "PAClassifier", settings)
         learner = make_learner(name or "PAClassifier", own)
@@ -168,6 +179,7 @@ def starting_learner(
 def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
     """The learner as this stream needs it: tables are read by an encoder that is kept with the model."""
     if not stream.raw:
+        # Settings of the encoder were given, and these data have no use for one.
         if hasattr(learner, "estimator"):
             raise Mistake(f"{stream.sources[0].title} is not a table: leave out --set {', '.join(OF_RECORDS)}.")
         return learner
@@ -175,6 +187,7 @@ def for_data(learner: Any, stream: Any, reading: Reading) -> Any:
     from aggro.cli.reading import blaming_the_data
     from aggro.cli.table_report import check_usable
 
+    # The words and marks of the command go into the model, so that predictions read cells alike.
     learner.na = list(reading.settings().get("na", ())) or None
     learner.decimal, learner.thousands, learner.dayfirst = reading.decimal, reading.thousands, reading.dayfirst
     with blaming_the_data():
@@ -190,6 +203,7 @@ def summary(result: dict[str, Any]) -> str:
 
     rows = result["rows"]
     passes = f" in {result['passes']} passes" if result["passes"] > 1 else ""
+    # On partitions there is no first chunk to leave out of the rate.
     since = "" if "partitions" in result else " after the start"
     rate = f" ({result['rows_per_second']:,.0f} a second{since})" if result["rows_per_second"] else ""
     lines = {
@@ -232,6 +246,7 @@ def test_line(test: dict[str, Any]) -> str:
         return f"{name} has no rows"
     if "error" in test:
         rare = ""
+        # With one class nearly everywhere the error alone misleads.
         if test["majority"] > MOSTLY_ONE_CLASS:
             what = shown(test["majority_class"])
             rare = f", balanced {test['balanced_error']:.2%} ({test['majority']:.0%} of the rows are {what})"

@@ -38,10 +38,12 @@ def warm(
             )
     used: set[str] = set()
     chosen = jobs([entry.name for entry in entries] or None)
+    # Each job says which files it has used, also those that were stored before.
     for number, (job, files) in enumerate(together(chosen, workers or os.cpu_count() or 1), 1):
         used.update(files)
         if not as_json:
             print(f"{number}/{len(chosen)} {job}", flush=True)
+    # Nothing was stored: the folder cannot be written, or others can write to it, too.
     if not used:
         raise Mistake(
             "Compiled code cannot be stored here. Set NUMBA_CACHE_DIR to a folder that only you can write to."

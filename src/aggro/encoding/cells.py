@@ -57,14 +57,17 @@ def columns_of(X: Any) -> tuple[Columns, int]:
     A table is a list of records (dicts), a frame of pandas, polars or pyarrow, a list or column of texts, or an
     array of numbers.
     """
+    # Read in another thread already.
     if isinstance(X, Ready):
         return X, X.shape[0]  # type: ignore[return-value]
+    # The mistakes that people make get a message of their own, before the general one.
     if hasattr(X, "tocsr"):
         raise TypeError("A sparse matrix has no raw columns. Pass it to the learner inside, without RecordLearner.")
     if isinstance(X, Mapping):
         raise TypeError("Expected many records, got one. Pass a list of records, or use learn_one or predict_one.")
     if is_arrow_table(X):
         return _arrow_columns(X), int(X.num_rows)
+    # A frame of pandas or polars: no type of theirs is imported to ask.
     if hasattr(X, "columns") and hasattr(X, "to_numpy") and hasattr(X, "shape") and len(X.shape) == 2:
         return _frame(X), int(X.shape[0])
     if isinstance(X, str | bytes):
@@ -74,8 +77,10 @@ def columns_of(X: Any) -> tuple[Columns, int]:
         X = X.to_list() if hasattr(X, "to_list") else X.to_numpy()
     if hasattr(X, "__array__"):
         X = checked_array(np.asarray(X))
+    # Arrays and lists of lists have no names; columns are called by their place.
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return {f"x{j}": X[:, j] if X.dtype.kind != "O" else X[:, j].tolist() for j in range(X.shape[1])}, len(X)
+    # What is left is a list, or one dimension of objects: its rows decide what it is.
     rows = X.tolist() if isinstance(X, np.ndarray) else list(X)
     if not rows:
         return {}, 0
@@ -85,6 +90,7 @@ def columns_of(X: Any) -> tuple[Columns, int]:
         return {"": rows}, len(rows)
     if all(isinstance(row, Sequence) and not isinstance(row, str) for row in rows) and len({*map(len, rows)}) == 1:
         return {f"x{j}": [row[j] for row in rows] for j in range(len(rows[0]))}, len(rows)
+    # The first row that differs from the first one is shown: it is most likely the mistake.
     odd = next((row for row in rows if not isinstance(row, type(rows[0]))), rows[0])
     raise TypeError(
         f"Rows must be records (dicts), texts, or a table; among these is one of type {type(odd).__name__}: "
@@ -108,9 +114,11 @@ def checked_array(X: np.ndarray) -> np.ndarray:
 
 def records_as_columns(rows: Sequence[Mapping[Any, Any]]) -> Columns:
     """Convert records to columns: one for each field of any record, with None where a record lacks it."""
+    # In the order of first appearance, so that features are numbered alike on every run.
     names: dict[Any, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
+    # Names become parts of features, and files keep them as text.
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"The field names of a record must be strings, got {name!r}.")
@@ -142,6 +150,7 @@ def _frame(X: Any) -> Columns:
         except ModuleNotFoundError as error:
             said = "A frame of polars is read by way of pyarrow. Install it with: pip install 'aggro[files]'"
             raise ImportError(said) from error
+    # By place, not by name: names of other types could be alike as text.
     names = [str(name) for name in X.columns]
     check_distinct(names, "The table")
     X = validated(X)
@@ -153,6 +162,7 @@ def _series(column: Any) -> Any:
     kind = getattr(column.dtype, "kind", "O")
     if kind == "m":  # how long something took, in seconds
         return np.asarray(column.dt.total_seconds().to_numpy(), np.float64)
+    # The extension types of pandas have gaps that arrays cannot hold.
     if kind in "fiubM" and isinstance(column.dtype, np.dtype):
         return column.to_numpy()
     return column.tolist()
@@ -164,6 +174,7 @@ def _series(column: Any) -> Any:
 def sample_of(column: Any, most: int = CELLS_LOOKED_AT) -> list[Any]:
     """The first cells as plain values, which JSON can hold: what a guess is made from."""
     if hasattr(column, "to_pylist"):
+        # Only as many cells are made Python objects as are looked at.
         column = column.slice(0, most)
         column = arrow_moments(column) if _is_moments(column) else column.to_pylist()
     cells = column[:most]
@@ -189,6 +200,7 @@ def plain(cell: Any) -> Any:
         return None
     if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64):
         cell = cell.item()  # as an array's tolist gives it
+    # A truth value is a number to Python as well, so it is asked for first.
     if isinstance(cell, bool):
         return cell
     if isinstance(cell, float):
@@ -201,6 +213,7 @@ def plain(cell: Any) -> Any:
         return [type(cell).__name__]
     number = as_number(cell)
     if number is None:
+        # Too large for a float: infinity stands for it, as in a column.
         return math.inf if isinstance(cell, Number) else [type(cell).__name__]
     return int(cell) if isinstance(cell, int) else number
 
@@ -210,6 +223,7 @@ def plain(cell: Any) -> Any:
 
 def as_numbers(column: Any, na: Iterable[str], pattern: str = "") -> Numbers:
     """Read a column of role number; ``pattern`` is how it writes numbers as text."""
+    # The quick ways first; what they cannot read goes cell by cell, by the same rule.
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
         return _finite(column.astype(np.float64))
     if hasattr(column, "to_pylist"):
@@ -218,6 +232,7 @@ def as_numbers(column: Any, na: Iterable[str], pattern: str = "") -> Numbers:
             return found
         column = column.to_pylist()
     cells = column.tolist() if isinstance(column, np.ndarray) else column
+    # Plain Python numbers: no cell needs a look. Whole numbers beyond all floats raise, and are strays below.
     if {*map(type, cells)} <= {float, int, bool}:
         try:
             return _finite(np.array(cells, np.float64))
@@ -227,6 +242,7 @@ def as_numbers(column: Any, na: Iterable[str], pattern: str = "") -> Numbers:
     for i, cell in enumerate(cells):
         if is_missing(cell, na):
             continue
+        # A bound is its number here, with the side apart.
         number, sides[i] = number_in(cell, pattern)
         if number is None:
             strays += 1
@@ -244,6 +260,7 @@ def number_in(cell: Any, pattern: str) -> tuple[float | None, int]:
 
 def _finite(values: np.ndarray) -> Numbers:
     """Infinity is no number that can be learned from."""
+    # Counted as strays, and then missing.
     strays = int(np.isinf(values).sum())
     if strays:
         values = np.where(np.isinf(values), np.nan, values)
@@ -255,6 +272,7 @@ def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | No
     import pyarrow.compute as pc
 
     of, kind = pa.types, column.type
+    # A dictionary is written out here: what counts are its values.
     if of.is_dictionary(kind):
         column = pc.cast(column, kind.value_type)
         kind = column.type
@@ -265,8 +283,10 @@ def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | No
         kind = column.type
     if of.is_floating(kind) or of.is_integer(kind) or of.is_boolean(kind):
         if kind != pa.float64():
+            # Not safe: integers beyond 2^53 are rounded, as floats of Python would be.
             column = pc.cast(column, pa.float64(), safe=False)
         array = column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+        # Arrow's buffers may start at any byte; compiled code needs aligned floats.
         return _finite(np.require(array, np.float64, ["A"]))
     if not (of.is_string(kind) or of.is_large_string(kind)):
         return None
@@ -274,6 +294,7 @@ def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | No
     if pattern:  # most cells, with the marks that programs have; the others stay as they are
         style = written_numbers.Style.of(pattern)
         column = pc.replace_substring(pc.utf8_trim_whitespace(column), "\u00a0", " ")
+        # Cells of the usual look lose their marks; all others become «?», and are read from the original cell.
         usual = pc.match_substring_regex(column, style.usual)
         plain = pc.replace_substring_regex(column, f"[^-0-9{style.decimal}]", "")
         plain = pc.replace_substring(plain, style.decimal, ".")
@@ -282,6 +303,7 @@ def _arrow_numbers(column: Any, na: Iterable[str], pattern: str) -> Numbers | No
     strings = _arrow_strings(column)
     if strings is None:
         return None
+    # Python needs the cells as they were written for those that the fast way leaves.
     original = _arrow_strings(written) if pattern else strings
     return None if original is None else numbers_in(strings, na, original, pattern)
 
@@ -298,6 +320,7 @@ def numbers_in(strings: Strings, na: Iterable[str], written: Strings | None = No
     numeric = [number for word in na if (number := as_number(word)) is not None]
     if numeric:  # a word for «missing» may be a number, such as -999
         doubtful += np.flatnonzero(np.isin(values, numeric)).tolist()
+    # Few cells come here, so Python's speed does not matter.
     for i in doubtful:
         text = original.letters[original.bounds[i] : original.bounds[i + 1]].tobytes().decode("utf-8", "replace")
         gone = is_missing(text, na)
@@ -325,6 +348,7 @@ def _moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
             return found
         column = column.to_pylist()
     pattern = known.pattern or ISO
+    # Each different text is parsed once.
     seen: dict[str, float] = {}
     values, strays = np.full(len(column), np.nan), 0
     for i, cell in enumerate(column):
@@ -337,6 +361,7 @@ def _moments(column: Any, known: Column, na: Iterable[str]) -> Numbers:
         else:
             seconds = seconds_of(cell, pattern)
         values[i] = seconds
+        # Only NaN differs from itself: no moment was read.
         strays += seconds != seconds
     return Numbers(values, strays)
 
@@ -348,10 +373,12 @@ def _arrow_moments(column: Any, known: Column) -> Numbers | None:
 
     of, kind = pa.types, column.type
     if of.is_integer(kind) or of.is_floating(kind):
+        # Numbers are seconds, or milliseconds if they are large, as in a list of Python's.
         numbers = as_numbers(column, ())
         return Numbers(np.array([from_number(number) for number in numbers.values.tolist()]), numbers.strays)
     if of.is_date(kind) or of.is_timestamp(kind):
         return Numbers(seconds_of_array(arrow_moments(column)), 0)
+    # A column with several patterns goes text by text.
     if not (of.is_string(kind) or of.is_large_string(kind)) or OR in known.pattern:
         return None
     try:
@@ -367,6 +394,7 @@ def _arrow_moments(column: Any, known: Column) -> Numbers | None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     values = seconds_of_array(arrow_moments(column))
+    # Python has no years before 1, so it decides what these cells are.
     return None if (values < YEAR_ONE).any() else Numbers(values, 0)
 
 
@@ -386,8 +414,10 @@ def as_strings(column: Any) -> Strings:
             return found
         column = column.to_pylist()
     if isinstance(column, np.ndarray) and column.dtype.kind == "M":
+        # NumPy gives moments of nanoseconds as integers, those of microseconds as datetimes.
         column = column.astype("datetime64[us]")
     cells = column.tolist() if isinstance(column, np.ndarray) else column
+    # All letters in one array, with the bounds of the cells: that is what compiled code reads.
     texts = [spelled(cell).encode("utf-8", "replace") for cell in cells]
     bounds = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([*map(len, texts)], out=bounds[1:])
@@ -401,9 +431,11 @@ def spelled(cell: Any) -> str:
     if is_missing(cell):
         return ""
     if isinstance(cell, np.datetime64):
+        # Nanoseconds would come as an integer.
         cell = cell.astype("datetime64[us]")
     if isinstance(cell, np.generic):  # as an array's tolist gives it
         cell = cell.item()
+    # True is an integer to Python, so truth values come first.
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, Decimal) and cell.is_finite():
@@ -424,6 +456,7 @@ def _arrow_strings(column: Any) -> Strings | None:
 
     of = pa.types
     if isinstance(column, pa.ChunkedArray):
+        # One chunk is taken without a copy.
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if of.is_dictionary(column.type):
         column = pc.cast(column, column.type.value_type)
@@ -437,10 +470,12 @@ def _arrow_strings(column: Any) -> Strings | None:
         return Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64), np.zeros(0, bool))
     _, offsets, letters = column.buffers()
     width = np.int64 if of.is_large_string(column.type) else np.int32
+    # A slice of a column shares the buffers of the whole, so bounds start anywhere.
     bounds = np.frombuffer(offsets, width)[column.offset : column.offset + n + 1].astype(np.int64)
     absent = np.zeros(n, bool)
     if column.null_count:
         absent = column.is_null().to_numpy(zero_copy_only=False)
+    # Only the letters of this slice; its bounds then count from 0.
     text = np.frombuffer(letters, np.uint8)[bounds[0] : bounds[-1]] if letters is not None else np.zeros(0, np.uint8)
     return Strings(text, bounds - bounds[0], absent)
 
@@ -461,9 +496,11 @@ class Texts(NamedTuple):
 
 def joined(columns: Sequence[Strings], n: int) -> Texts:
     """Join several columns of strings, each with n rows."""
+    # Padding at the end, for the hash reads eight bytes at a time.
     letters = np.empty(sum(len(column.letters) for column in columns) + PADDING, np.uint8)
     starts, ends = np.empty((len(columns), n), np.int64), np.empty((len(columns), n), np.int64)
     absent = np.empty((len(columns), n), bool)
+    # Each column's bounds move behind the letters of those before.
     at = 0
     for j, column in enumerate(columns):
         letters[at : at + len(column.letters)] = column.letters
@@ -471,6 +508,7 @@ def joined(columns: Sequence[Strings], n: int) -> Texts:
         np.add(column.bounds[1:], at, out=ends[j])
         absent[j] = column.absent
         at += len(column.letters)
+    # Zeros, so that padding never depends on what the memory held.
     letters[at:] = 0
     return Texts(letters, starts, ends, absent)
 
@@ -506,8 +544,10 @@ class Ready:
 
     def some(self, rows: Any) -> Ready:
         """Select rows, by a slice or by their numbers. The first selection takes the strays along, which count once."""
+        # The letters are shared: only the places of the cells are selected.
         letters, *cells = self.texts
         texts = Texts(letters, *(np.ascontiguousarray(array[:, rows]) for array in cells))
+        # Strays are of the whole table, so they go with one part only.
         strays, self.strays = self.strays, {}
         numbers, parts = (np.ascontiguousarray(array[rows]) for array in (self.numbers, self.parts))
         return Ready(self.layout, self.names, numbers, parts, texts, strays)

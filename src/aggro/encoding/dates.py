@@ -44,9 +44,11 @@ class Parts(NamedTuple):
 def parts_of(seconds: np.ndarray) -> Parts:
     """Split moments into numbers and parts; all are missing where the moment is."""
     there = np.abs(seconds) < FURTHEST_DATE
+    # Rounded down, so that moments before 1970 fall on their own day.
     whole = np.floor(np.where(there, seconds, 0.0)).astype(np.int64)
     days, within = np.floor_divide(whole, 86400), np.mod(whole, 86400)
     dates = days.astype("datetime64[D]")
+    # NumPy's calendar knows the months and leap years.
     months = dates.astype("datetime64[M]").astype(np.int64)
     numbers = np.full((len(seconds), 2), np.nan)
     numbers[there, 0] = seconds[there] / DAY_SECONDS
@@ -54,6 +56,7 @@ def parts_of(seconds: np.ndarray) -> Parts:
     choices = np.full((len(seconds), 3), -1, np.int64)
     choices[there, 0] = np.mod(months, 12)[there]
     choices[there, 1] = N_MONTHS + np.mod(days + 3, 7)[there]  # 1970 began on a Thursday
+    # At midnight sharp there is mostly no time, just a date.
     timed = there & (within > 0)
     choices[timed, 2] = N_MONTHS + N_DAYS + (within // 3600)[timed]
     return Parts(numbers, choices)
@@ -66,6 +69,7 @@ def parts_of_one(seconds: float) -> tuple[tuple[float, ...], tuple[int, ...]] | 
     """
     if not abs(seconds) < FURTHEST_DATE:
         return None
+    # The usual case by Python's calendar, which is quicker for one moment than arrays are.
     try:
         moment = UNIX_EPOCH + timedelta(seconds=floor(seconds))
     except OverflowError:  # before the year 1 or after 9999
@@ -81,7 +85,9 @@ def seconds_of(cell: Any, pattern: str) -> float:
         cell = as_date(cell, pattern) if pattern else None
     if isinstance(cell, datetime):
         since = cell - (UNIX_EPOCH if cell.tzinfo is None else EPOCH_UTC)
+        # A division of whole numbers: total_seconds() would round to a float first.
         return float(since // MICROSECOND) / 1e6
+    # After datetime, which is a kind of date.
     if isinstance(cell, date):
         return (cell.toordinal() - date(1970, 1, 1).toordinal()) * DAY_SECONDS
     if isinstance(cell, np.datetime64):
@@ -98,7 +104,9 @@ def seconds_of_array(moments: np.ndarray) -> np.ndarray:
     unit, count = np.datetime_data(moments.dtype)
     size = count * SECONDS_IN.get(unit, 0.0)  # 0: less than a nanosecond, which reaches nowhere
     gone = np.isnat(moments)
+    # Far moments are found before the cast to microseconds, which they would overflow.
     far = np.abs(moments.astype(np.int64) * size) >= FURTHEST_DATE
+    # A harmless moment stands in for the missing and the far ones, and is replaced below.
     near = np.where(gone | far, np.zeros(1, moments.dtype), moments).astype("datetime64[us]")
     seconds = near.astype(np.int64).astype(np.float64) / 1e6
     return np.where(gone, np.nan, np.where(far, np.inf, seconds))
@@ -108,6 +116,7 @@ def in_reach(moments: np.ndarray) -> np.ndarray:
     """Clip moments to the years that Python can hold, at a precision of microseconds."""
     seconds = seconds_of_array(moments)
     gone = np.isnan(seconds)
+    # Python's datetime has the years 1 to 9999.
     kept = np.clip(np.where(gone, 0.0, seconds), YEAR_ONE, LAST_SECOND)
     edges = kept.astype(np.int64).astype("datetime64[s]").astype("datetime64[us]")
     near = np.where(kept == seconds, moments, np.zeros(1, moments.dtype)).astype("datetime64[us]")

@@ -149,9 +149,11 @@ class Encoder:
         """Fix the roles of these columns, as a stream has found them; roles that the user gave take precedence."""
         said = self.said.roles()
         for name, column in columns.items():
+            # What the user said wins over what the stream found.
             if said.get(name, column.role) is not column.role:
                 column = Column(name, said[name], "set by you", True, ISO if said[name] is Role.DATE else "")
             self._assign(name, column)
+        # Settled roles are not guessed again.
         self.sample = {name: cells for name, cells in self.sample.items() if name not in columns}
 
     def _meet(self, name: str, cells: list[Any]) -> None:
@@ -162,21 +164,25 @@ class Encoder:
                 "end are data: put them into a field of text."
             )
         role = self.said.roles().get(name)
+        # A role that was said is settled by the rule, which then finds the pattern of dates or numbers.
         if role in (*USED_ROLES, Role.IGNORE):
             marks = ("decimal", "thousands", "dayfirst")
             one: dict[str, Any] = {role.value: (name,), **{mark: getattr(self.said, mark) for mark in marks}}
             self._assign(name, settle({name: cells}, NOTHING_SAID._replace(**one))[name])
+        # A list of texts has one column, without a name.
         elif not name and all(cell is None or isinstance(cell, str) for cell in cells):
             self._assign(name, Column(name, Role.TEXT, "texts alone"))
         else:
             column = guess(name, cells, self.na, self.said)
             self._assign(name, column)
+            # Cells of a type without encoding: the user should know that they are left out.
             if column.role is Role.IGNORE and column.why.startswith("holds"):
                 warnings.warn(
                     f"Column {name!r} is left out: it {column.why}. Name it in ignore=, or make numbers or text of it.",
                     UserWarning,
                     stacklevel=6,
                 )
+            # Its role may change with more rows. A new dictionary, since a mark may hold the old one.
             self.sample = {**self.sample, name: []}
 
     def _assign(self, name: str, column: Column) -> None:
@@ -185,14 +191,17 @@ class Encoder:
         new = name not in self.columns
         if new:
             self.order.append(name)
+        # A column keeps its number for ever: it is part of the keys of its features.
         number = len(self.order) - 1 if new else self.order.index(name)
         self.columns[name], self._layout = column, None
+        # A column that was numbers before has its slot still, with its moments.
         if column.role is Role.NUMBER and (new or not self._slots(number)):
             self._new_slot(number, "")
         if column.role is Role.NUMBER and has_bounds([column.pattern]) and self._bound(number, SIDES[0]) < 0:
             seed = seed_of_column(number)
             for side in SIDES:
                 self.vocabulary.add(key_of_text(f"\0{side}", seed), PART_KIND, number, side)
+        # Numbered in a row, so that the number of the first choice is enough to find all.
         if column.role is Role.DATE and number not in self.dates:
             for part in DATE_NUMBERS:
                 self._new_slot(number, part)
@@ -203,6 +212,7 @@ class Encoder:
     def _bound(self, number: int, side: str) -> int:
         """The feature that marks a cell of this number column as a bound, such as <0.5; -1 if there is none."""
         found = self.vocabulary.find(key_of_text(f"\0{side}", seed_of_column(number)))
+        # Another feature could have that key; only one of the right kind counts.
         return found if found >= 0 and self.vocabulary.kind(found) == PART_KIND else -1
 
     def _bounds(self) -> dict[int, tuple[int, int]]:
@@ -219,6 +229,7 @@ class Encoder:
 
     def _new_slot(self, column: int, name: str) -> None:
         key = key_of_text(f"\0{name}", seed_of_column(column))
+        # The feature is never a shared one: ``add`` makes it even if the vocabulary is full.
         feature = self.vocabulary.add(key, PART_KIND if name else NUMBER_KIND, column, name)
         self.numbers = [*self.numbers, Slot(column, name, feature)]
         self.moments = self.moments.widened(1)
@@ -228,13 +239,16 @@ class Encoder:
 
     def _look_again(self, met: Iterable[str]) -> None:
         """Guess the roles of sampled columns again, from more rows; columns that were met just now are left out."""
+        # Exactly at the stated numbers of rows: what a role becomes must not depend on how rows are cut.
         for name, cells in self.sample.items():
             if len(cells) in LOOKS and name not in met:
                 found, column = guess(name, cells, self.na, self.said), self.columns[name]
+                # A new role drops the layout; a new reason alone does not.
                 if found.role is not column.role or found.pattern != column.pattern:
                     self._assign(name, found)
                 self._unshare()
                 self.columns[name] = found  # the reason may be another
+        # The sample is full, so the role stays.
         if any(len(cells) >= CELLS_LOOKED_AT for cells in self.sample.values()):
             self.sample = {name: cells for name, cells in self.sample.items() if len(cells) < CELLS_LOOKED_AT}
 
@@ -251,11 +265,13 @@ class Encoder:
             return encoded
         # Rows are encoded in pieces. A new piece begins where a column is met, or where roles are guessed again: so the
         # result does not depend on how the stream is chunked.
+        # Where the first cell of each new column is: the column exists from that row on.
         starts = {name: first_there(column, n, self.na) for name, column in columns.items() if name not in self.columns}
         pieces = []
         edges = sorted({0, n, *self._looks(n), *(at for at in starts.values() if at < n)})
         for start, stop in pairwise(edges):
             for name, at in starts.items():
+                # The guess sees the rows of this call, from the first cell on.
                 if at == start:
                     self._meet(name, sample_of(cut(columns[name], start, n)))
             # Columns that are not met yet are missing from the whole piece, so they are left out.
@@ -280,6 +296,7 @@ class Encoder:
     def _looks(self, n: int) -> list[int]:
         """The places among the next n rows at which the roles of sampled columns are guessed again."""
         lengths = {len(cells) for cells in self.sample.values()}
+        # Places inside of these rows only: at their end the roles are looked at anyway.
         return [look - length for length in lengths for look in LOOKS if length < look < length + n]
 
     @property
@@ -291,12 +308,14 @@ class Encoder:
         """Add rows to the samples. These are new lists, since ``restore`` may need the old ones."""
         sample: dict[str, list[Any]] = {}
         for name, before in self.sample.items():
+            # Just as many rows as are still needed; a column that is absent has missing cells.
             room = CELLS_LOOKED_AT - len(before)
             sample[name] = before + (sample_of(columns[name], room) if name in columns else [None] * min(n, room))
         self.sample = sample
 
     def _encode(self, columns: Columns | Ready, n: int, learning: bool) -> Encoded:
         indptr, indices, data, counts = self._sparse(self._cells(columns, n, learning), n, learning)
+        # Imported here: SciPy takes its time, and single records do not need it.
         from scipy.sparse import csr_array
 
         X = csr_array((data, indices, indptr), shape=(n, max(self.width, 1)))
@@ -350,6 +369,7 @@ class Encoder:
 
     def _cells(self, columns: Columns | Ready, n: int, learning: bool) -> Cells:
         read = columns if isinstance(columns, Ready) else self._read(columns, n)
+        # Rows that were read by an old layout have their cells in other places.
         if read.layout is not self.layout():
             raise ValueError("These rows were made ready for an encoder with other columns. Give the table itself.")
         if learning:
@@ -366,10 +386,12 @@ class Encoder:
         if not self.options.scale:
             return numbers
         slots = self.layout().slots
+        # Columns that are no numbers any more keep their moments, but have no place in the rows.
         whole = len(slots) == len(self.numbers)
         moments = self.moments if whole else Moments(*(array[slots] for array in self.moments))
         scaled = np.empty_like(numbers)
         standardise(moments, float(learning), numbers, scaled)
+        # The copies were updated, so they go back to their places.
         if not whole and learning:
             for of_all, some in zip(self.moments, moments, strict=True):
                 of_all[slots] = some
@@ -386,12 +408,15 @@ class Encoder:
 
     def learn_one(self, record: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Encode one record as (features, values), and learn its new columns, features and moments."""
+        # A new column goes the way of a table, which knows how to meet it.
         if not self._knows(record):
             X = self.learn({name: [cell] for name, cell in record.items()}, 1).X
             return X.indices, X.data
         self.counts.rows += 1
+        # Nothing left to guess: the usual case, without any sample to keep.
         if not self.sample:
             return self._encode_one(record, True)
+        # In place: a mark keeps the lengths, and restore cuts the lists back.
         for name, cells in self.sample.items():
             cells.append(plain(record.get(name)))
         row = self._encode_one(record, True)
@@ -460,12 +485,14 @@ class Encoder:
             self._make_room(one.cells, 0)
             one = one.with_table(self.vocabulary.table)
             self._one = one
+        # Copies: the next record uses the same memory.
         return one.indices[:n].copy(), one.data[:n].copy()
 
     def _one_record(self, layout: Layout, letters: int) -> OneRecord:
         """The memory for a record with so many letters."""
         one, table = self._one, self.vocabulary.table
         if one is None or not one.fits(layout, table, self.moments, letters):
+            # Room for twice as many letters, so that longer records rarely need new memory.
             self._one = one = OneRecord(layout, table, self.moments, max(2 * letters, FEWEST_LETTERS))
         return one
 
@@ -503,9 +530,11 @@ class Encoder:
 
     def mark(self) -> Mark:
         """Take a snapshot, to go back to with ``restore``."""
+        # The containers are not copied unless one is changed: most marks are never used.
         self._shared = True
         return Mark(
             self.vocabulary.mark(),
+            # Moments and counts are changed in place, so they are copied at once.
             self.moments.copy(),
             self.counts.copy(),
             self.columns,
@@ -521,6 +550,7 @@ class Encoder:
         self.vocabulary.forget_from(mark.vocabulary)
         self.moments, self.counts, self.columns = mark.moments, mark.counts, mark.columns
         self.numbers, self.dates, self.order = mark.numbers, mark.dates, mark.order
+        # The containers belong to the mark as well, so the next change must copy them.
         self.sample, self._layout, self._shared = mark.sample, None, True
         for cells, length in zip(mark.sample.values(), mark.lengths, strict=True):
             del cells[length:]
@@ -528,6 +558,7 @@ class Encoder:
     def copy(self) -> Self:
         """An independent copy of the encoder: learning with one does not change the other."""
         other = type(self)(self.said, self.options)
+        # The vocabulary first: restoring forgets nothing in a copy of the same size.
         other.vocabulary = self.vocabulary.copy()
         other.restore(self.mark())
         other.moments = self.moments.copy()
@@ -535,6 +566,7 @@ class Encoder:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
+        # Layouts and memory for records are made again, from what is kept.
         return {name: value for name, value in self.__dict__.items() if not isinstance(value, Layout | OneRecord)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -564,6 +596,7 @@ class Encoder:
 
 def first_there(column: Any, n: int, na: Iterable[str]) -> int:
     """The first row in which a column's cell is not missing; n if there is none."""
+    # In pieces, because turning a whole column into Python's values would be slow if the first cell is there.
     for start in range(0, n, CELLS_LOOKED_AT):
         for i, cell in enumerate(sample_of(cut(column, start, n))):
             if not is_missing(cell, na):
@@ -583,6 +616,7 @@ def stacked(pieces: list[Encoded], width: int) -> Encoded:
     from scipy.sparse import csr_array
 
     parts = [piece.X for piece in pieces]
+    # 64 bits: the entries of all pieces may be too many for 32.
     indptr = [parts[0].indptr.astype(np.int64)]
     for part in parts[1:]:
         indptr.append(part.indptr[1:] + indptr[-1][-1])

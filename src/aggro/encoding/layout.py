@@ -89,6 +89,7 @@ def layout_of(
     slots: list[int] = []
     of_numbers, of_dates, of_bounds, strings = [], [], [], []
     slots_of: dict[int, list[int]] = {}
+    # A column has the slots of all roles that it had; those of its present role are in use.
     for k, slot in enumerate(numbers):
         slots_of.setdefault(slot.column, []).append(k)
     for number, name in enumerate(order):
@@ -96,6 +97,7 @@ def layout_of(
         own = slots_of.get(number, [])
         if role is Role.NUMBER:
             of_numbers.append((name, len(slots), columns[name].pattern))
+            # Two features mark a bound, and exist only in columns that have bounds.
             if number in bounds:
                 of_bounds.append((name, *bounds[number]))
             slots += [k for k in own if not numbers[k].name]
@@ -104,7 +106,9 @@ def layout_of(
             slots += [k for k in own if numbers[k].name]
         elif role in (Role.CATEGORY, Role.TEXT):
             strings.append(number)
+    # The empty text is missing anyway, so it needs no key.
     words = sorted(word for word in {*MISSING_MARKS, *na} if word)
+    # Each column hashes with its own seed, so that one word is a feature for each column.
     seeds = [seed_of_column(number) for number in strings]
     leads = [slot.name in ("", DATE_NUMBERS[0]) for slot in numbers]  # one of each column tells that it is missing
     return Layout(

@@ -22,11 +22,13 @@ def read_numbers(letters, bounds, absent, cell, values, other):
     n = u8(0)
     for i in range(u8(values.shape[0])):
         p, end = u8(bounds[i]), u8(bounds[i + u8(1)])
+        # Blanks on both sides are no part of the number.
         while p < end and (letters[p] == SPACE or letters[p] == TAB):
             p += u8(1)
         while p < end and (letters[end - u8(1)] == SPACE or letters[end - u8(1)] == TAB):
             end -= u8(1)
         values[i] = np.nan
+        # Nothing there is missing, and no stray.
         if absent[i] or p == end:
             continue
         length = end - p
@@ -37,6 +39,7 @@ def read_numbers(letters, bounds, absent, cell, values, other):
             for k in range(length, length + u8(PADDING)):
                 cell[k] = 0
             value, stop, code = number(cell, u8(0))
+            # The number must be the whole cell.
             if code == OK and stop == length:
                 values[i] = value
             fits = code == OK and stop == length

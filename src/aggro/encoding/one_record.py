@@ -43,6 +43,7 @@ class Packed(NamedTuple):
 def encode_record(packed, learning, scale, presence):
     """Encode the cells that were written; return the number of entries, -1 if the vocabulary needs room first."""
     one = content(packed)
+    # Asked before anything is learned, or the moments of a refused row would count twice.
     if learning and not has_room(one.table, one.cells, one.grams, u8(0)):
         return np.int64(-1)
     if scale:
@@ -119,12 +120,15 @@ class OneRecord:
 
     def encode(self, learning: bool, scale: bool, presence: bool) -> int:
         """Encode what was written; return the number of entries, -1 if the vocabulary needs room first."""
+        # Moments of columns that changed their role have no place here, so the ones in use are copied.
         if self.slots is not None:
             for some, of_all in zip(self.own, self.moments, strict=True):
                 some[:] = of_all[self.slots]
+        # Compiled once for the process, and then called without the dispatch of Numba.
         if not ENCODE_RECORD_CODE:
             ENCODE_RECORD_CODE.append(direct(encode_record, self.packed, False, False, False))
         n: int = ENCODE_RECORD_CODE[0](self.packed, learning, scale, presence)
+        # Nothing was learned if there was no room.
         if self.slots is not None and learning and n >= 0:
             for some, of_all in zip(self.own, self.moments, strict=True):
                 of_all[self.slots] = some

@@ -66,6 +66,7 @@ class Grams(NamedTuple):
 def separator(letters, p, end):
     """The number of bytes at p that separate words; 0 if a word begins or goes on there."""
     byte = letters[p]
+    # ASCII by a table; letters and digits are not 0 there.
     if byte < 128:
         return u8(1) if LOWER_CASE[u8(byte)] == 0 else u8(0)
     if byte == 0xC2 and p + u8(1) < end:  # signs of Latin-1
@@ -83,10 +84,12 @@ def end_of_word(letters, p, end):
     while p < end and separator(letters, p, end) == u8(0):
         byte = letters[p]
         if byte < 128:
+            # Small in place: the letters are the encoder's own copy.
             letters[p] = LOWER_CASE[u8(byte)]
             p += u8(1)
         elif byte == 0xC3 and p + u8(1) < end:
             second = letters[p + u8(1)]
+            # À to Þ without ×: in Latin-1 the small letter is 32 further on.
             if 0x80 <= second <= 0x9E and second != 0x97:
                 letters[p + u8(1)] = second + 0x20
             p += u8(2)
@@ -109,9 +112,11 @@ def feature_of(table, key, kind, column, letters, start, end, learning):
         return found - 1
     n = table.sizes[N_FEATURES]
     if n >= table.sizes[MAX_FEATURES_ALLOWED]:
+        # Full: also while learning, a new text shares a number, so that memory is bounded.
         return shared(table, key)
     if not learning:
         return np.int64(-1)
+    # Names are for people, so they are cut; the key is of the whole text.
     at, length = u8(table.sizes[NAME_BYTES]), min(end - start, u8(LONGEST_NAME))
     for k in range(length):
         table.letters[at + k] = letters[start + k]
@@ -129,8 +134,10 @@ def shared(table, key):
     n = u8(table.sizes[N_FEATURES])
     if n == u8(0):
         return np.int64(-1)
+    # The hash picks where to begin, so one text always shares the same number.
     at = (key >> u8(20)) % n
     for _ in range(n):
+        # Numbers and parts of dates have a meaning of their own, and are not shared.
         if table.kinds[at] == CATEGORY_KIND or table.kinds[at] == WORD_KIND:
             return np.int64(at)
         at = at + u8(1) if at + u8(1) < n else u8(0)
@@ -154,8 +161,10 @@ def begin_text(grams):
 @exact_part
 def next_word(grams, key, start):
     """Append a word: each n-gram becomes the one that ends with it; 0 where there are too few words."""
+    # The longest first, because each is made of the one before it, which is replaced next.
     for k in range(u8(grams.n) - u8(1), u8(0), -1):
         before = grams.keys[u8(k) - u8(1)]
+        # The key depends on the order of the words.
         grams.keys[u8(k)] = mix(before * GRAM_KEY ^ key) if before else u8(0)
         grams.starts[u8(k)] = grams.starts[u8(k) - u8(1)]
     grams.keys[u8(0)] = key
@@ -178,8 +187,10 @@ def room_for(table, cells, grams, i):
     needed, letters = np.int64(cells.numbers.shape[1]), np.int64(0)
     for j in range(u8(cells.starts.shape[0])):
         length = cells.ends[j, i] - cells.starts[j, i]
+        # A word takes a letter and a blank at least, and ends one n-gram of each length.
         needed += 1 + ((length + 1) // 2) * grams.n
         letters += length * (grams.n * (grams.n + 1) // 2)  # a letter is in one word, two pairs, three triples …
+    # Not more than the vocabulary may still take.
     needed = min(needed, max(table.sizes[MAX_FEATURES_ALLOWED] - table.sizes[N_FEATURES], 0))
     return needed, min(letters, needed * LONGEST_NAME)
 
@@ -196,13 +207,17 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
     n = cells.numbers.shape[0]
     used = u8(indptr[start])
     for i in range(u8(start), u8(n)):
+        # Before the row, so that it is encoded in one go or not at all.
         if learning and not has_room(table, cells, grams, i):
             return np.int64(i)
         for j in range(u8(cells.numbers.shape[1])):
             z = cells.numbers[i, j]
+            # NaN is a missing number, and alone differs from itself.
             if z == z:
                 indices[used], data[used] = cells.number_features[j], z
+                # A 0 is not stored: the entry is overwritten by the next one.
                 used += u8(1) if z != 0.0 else u8(0)
+            # A column with several numbers tells only once that it is missing.
             elif cells.number_seeds[j]:
                 key, column = mix(cells.number_seeds[j] ^ ABSENT_KEY), cells.number_columns[j]
                 feature = feature_of(table, key, ABSENT_KIND, column, cells.letters, u8(0), u8(0), learning)
@@ -215,6 +230,7 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                 used += u8(1)
         for j in range(u8(cells.starts.shape[0])):
             p, end = u8(cells.starts[j, i]), u8(cells.ends[j, i])
+            # Blanks and control characters around a cell are no part of it.
             while p < end and cells.letters[p] <= 32:
                 p += u8(1)
             while p < end and cells.letters[end - u8(1)] <= 32:
@@ -222,11 +238,13 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
             seed, column = cells.seeds[j], cells.columns[j]
             key = u8(0)
             missing = cells.absent[j, i] or p == end
+            # A text is hashed as a whole only if it is short enough to be a word for «missing».
             if not missing and (not cells.words[j] or end - p <= u8(cells.na_longest)):
                 key = hash_bytes(cells.letters, p, end, seed)
                 missing = end - p <= u8(cells.na_longest) and is_na(cells.na_keys[j], key)
             if missing:
                 key = mix(seed ^ ABSENT_KEY)
+                # Missing is a feature of its own, in each column.
                 feature = feature_of(table, key, ABSENT_KIND, column, cells.letters, u8(0), u8(0), learning)
                 if feature >= 0:
                     indices[used], data[used] = feature, 1.0
@@ -240,6 +258,7 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                 else:
                     counts[UNKNOWN_WORDS] += 1
             else:
+                # No n-gram reaches across cells.
                 begin_text(grams)
                 while p < end:
                     step = separator(cells.letters, p, end)
@@ -247,8 +266,10 @@ def encode_rows(table, cells, grams, learning, start, indptr, indices, data, cou
                         p += step
                         continue
                     first, p = p, end_of_word(cells.letters, p, end)
+                    # Words have keys of their own, apart from those of categories of the same column.
                     next_word(grams, hash_bytes(cells.letters, first, p, seed ^ WORD_KEY), first)
                     for k in range(u8(grams.n)):
+                        # Too few words so far for an n-gram of this length, and for any longer one.
                         if grams.keys[k] == u8(0):
                             break
                         text = cells.letters, grams.starts[k], p

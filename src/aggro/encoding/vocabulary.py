@@ -78,6 +78,7 @@ class Vocabulary:
         """Make room for this many more features and letters; compiled code cannot, and stops without it."""
         table, n = self.table, len(self)
         if n + features > table.keys.shape[0]:
+            # Powers of two: the slots need them, and growing stays cheap on average.
             size = 2 ** int(np.ceil(np.log2(n + features)))
             table = table._replace(
                 slots=np.zeros(2 * size, np.uint32),
@@ -86,14 +87,17 @@ class Vocabulary:
                 columns=grown(table.columns, n, size),
                 ends=grown(table.ends, n, size),
             )
+            # The slots depend on the size of the table, so all features are placed again.
             place_all(table)
         used = int(table.sizes[NAME_BYTES])
         if used + letters > table.letters.shape[0]:
+            # Twice what is needed, so that names are copied rarely.
             table = table._replace(letters=grown(table.letters, used, 2 * (used + letters)))
         self.table = table
 
     def name(self, j: int) -> str:
         """The text of feature j, without its column."""
+        # Names stand one behind the other, so each starts where the one before ends.
         start = int(self.table.ends[j - 1]) if j else 0
         return self.table.letters[start : self.table.ends[j]].tobytes().decode("utf-8", "replace")
 
@@ -117,8 +121,10 @@ class Vocabulary:
         """Remove the features that were added since the mark."""
         if len(self) < mark[0]:
             raise ValueError(f"The mark is of a vocabulary of {mark[0]:,} features, and there are {len(self):,}.")
+        # Mostly nothing was added, and then there is nothing to do.
         if len(self) != mark[0]:
             self.table.sizes[:2] = mark
+            # Open addressing cannot take out single keys: probes would end at the gap.
             self.table.slots[:] = 0
             place_all(self.table)
 
@@ -145,6 +151,7 @@ class Vocabulary:
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "table" in state:  # of a version before the slots were scattered
             self.__dict__.update(state)
+            # Saved again in the form of today.
             state = self.__getstate__()
         arrays = dict(state)
         self.table = self.from_arrays(arrays.pop("most"), arrays).table
@@ -157,6 +164,7 @@ class Vocabulary:
         new.make_room(n, used)
         table = new.table
         for name, array in arrays.items():
+            # The arrays are longer than what was saved; the rest stays zeros.
             getattr(table, name)[: array.shape[0]] = array
         table.sizes[:2] = n, used
         place_all(table)
@@ -174,6 +182,7 @@ def grown(array: np.ndarray, used: int, size: int) -> np.ndarray:
 def slot_of(table, key):
     """The slot that holds the key, or the empty slot where it belongs."""
     mask = u8(table.slots.shape[0]) - u8(1)
+    # Linear probing from a place that only this vocabulary knows.
     slot = scattered(table.scatter, key) & mask
     while table.slots[slot] != np.uint32(0) and table.keys[u8(table.slots[slot]) - u8(1)] != key:
         slot = (slot + u8(1)) & mask
@@ -201,6 +210,7 @@ def enter(table, key, kind, column, end):
     n = u8(table.sizes[N_FEATURES])
     table.keys[n], table.kinds[n], table.columns[n], table.ends[n] = key, kind, column, end
     slot = slot_of(table, key)
+    # Two features may have one key, and the first keeps the slot.
     if table.slots[slot] == np.uint32(0):
         table.slots[slot] = np.uint32(n + u8(1))
     table.sizes[N_FEATURES] += 1

@@ -43,6 +43,7 @@ class Scale:
     stop: float
 
     def __call__(self, value: float) -> float:
+        # Logarithmic: equal ratios of errors take equal distances.
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start + share * (self.stop - self.start)
 
@@ -64,6 +65,7 @@ class Frame:
 
     @property
     def right(self) -> float:
+        # The longest label decides how much room the lines leave at the right.
         longest = max(len(line) for lines in self.labels for line in lines)
         return self.width - LABEL_LEAD - LETTER_PIXELS * longest - 4.0
 
@@ -82,6 +84,7 @@ def error_chart(lines: Sequence[Line], *, measure: str, percent: bool, floor: tu
     floor : (name, error), default=None
         A level to compare with, drawn as a thin line.
     """
+    # A curve that ends before the axis begins has nothing to draw.
     lines = [line for line in lines if line.curve.n_rows > FIRST_DRAWN_ROW]
     return (
         "\n".join(draw_chart(lines, width, measure, percent, floor) for width in (WIDE_CHART, NARROW_CHART))
@@ -94,6 +97,7 @@ def draw_chart(
     lines: Sequence[Line], width: int, measure: str, percent: bool, floor: tuple[str, float] | None = None
 ) -> str:
     """The curves as one ``<svg>`` element."""
+    # Names are folded to the width: a narrow chart has room for half of the letters.
     frame = Frame(width, [folded(line.name, 26 if width == WIDE_CHART else 13) for line in lines])
     x, y = scales(lines, floor, frame)
     parts = [*y_axis(y, percent, frame), *x_axis(x, frame)]
@@ -108,6 +112,7 @@ def draw_chart(
     middle = (LEFT_MARGIN + x.stop) / 2
     below = f'x="{middle:.1f}" y="{frame.height - 10}" text-anchor="middle"'
     parts.append(f'<text class="axis" {below}>rows seen (log scale)</text>')
+    # One sentence for readers that do not see the picture.
     title = escape(f"{measure}, by rows seen: " + ", ".join(line.name for line in lines))
     kind = "wide" if width == WIDE_CHART else "narrow"
     head = f'<svg class="{kind}" viewBox="0 0 {width} {frame.height}" role="img" aria-label="{title}">'
@@ -116,6 +121,7 @@ def draw_chart(
 
 def scales(lines: Sequence[Line], floor: tuple[str, float] | None, frame: Frame) -> tuple[Scale, Scale]:
     most_rows = max(line.curve.n_rows for line in lines)
+    # Only what is drawn decides the range: the first means jump too far.
     shown = [
         float(e)
         for line in lines
@@ -123,15 +129,18 @@ def scales(lines: Sequence[Line], floor: tuple[str, float] | None, frame: Frame)
         if n >= FIRST_DRAWN_ROW
     ]
     shown += [floor[1]] if floor else []
+    # All errors may be 0, and a logarithmic axis needs a value above it.
     high = max(shown) or 1.0
     low = min((e for e in shown if e > 0.0), default=high)
     low = max(min(low, high / 2.0), high / 1e4)  # no errors at all would be infinitely far down
     x = Scale(FIRST_DRAWN_ROW, most_rows, LEFT_MARGIN, frame.right)
+    # A little air on both sides, as a ratio because the axis is logarithmic.
     return x, Scale(low / 1.12, high * 1.06, frame.base, TOP_MARGIN)
 
 
 def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
     return [
+        # An error of 0 has no place on the axis, and is drawn at its lower end.
         (x(float(n)), y(max(float(error), y.low)))
         for n, error in zip(curve.rows, curve.errors, strict=True)
         if n >= FIRST_DRAWN_ROW
@@ -141,6 +150,7 @@ def points(curve: Curve, x: Scale, y: Scale) -> list[tuple[float, float]]:
 def y_axis(y: Scale, percent: bool, frame: Frame) -> list[str]:
     parts = []
     for exponent in range(math.floor(math.log10(y.low)), math.ceil(math.log10(y.high)) + 1):
+        # Round values within each power of ten; over a wide range 3 and 7 would stand too close.
         for digit in (1, 2, 3, 5, 7):
             value = digit * 10.0**exponent
             if not y.low <= value <= y.high or (digit in (3, 7) and y.high / y.low > 20.0):
@@ -154,6 +164,7 @@ def y_axis(y: Scale, percent: bool, frame: Frame) -> list[str]:
 
 def x_axis(x: Scale, frame: Frame) -> list[str]:
     first, last = math.ceil(math.log2(x.low)), math.floor(math.log2(x.high))
+    # As many labels as fit side by side, by the widest of them, with two letters of air.
     most = max(1, int((x.stop - x.start) / (LETTER_PIXELS * (len(f"{2**last:,}") + 2))))
     every = max(1, math.ceil((last - first + 1) / most))
     base = frame.base
@@ -161,6 +172,7 @@ def x_axis(x: Scale, frame: Frame) -> list[str]:
     for power in range(first, last + 1):
         at = x(2.0**power)
         parts.append(f'<line class="base" x1="{at:.1f}" x2="{at:.1f}" y1="{base}" y2="{base + 5}"/>')
+        # Counted from the last one, so that the end of the axis has a label.
         if (last - power) % every == 0:
             parts.append(f'<text class="tick" x="{at:.1f}" y="{base + 19}" text-anchor="middle">{2**power:,}</text>')
     return parts
@@ -168,6 +180,7 @@ def x_axis(x: Scale, frame: Frame) -> list[str]:
 
 def style_lines(lines: Sequence[Line]) -> list[tuple[str, str]]:
     """A CSS class and a dash pattern for each line."""
+    # Own lines and peers are counted apart, so that a peer takes no colour from a line.
     styles, own, peers = [], 0, 0
     for line in lines:
         if line.peer:
@@ -196,15 +209,18 @@ def end_labels(lines: Sequence[Line], styles: Sequence[tuple[str, str]], x: Scal
     ends = [points(line.curve, x, y)[-1] for line in lines]
     heights = [float(LABEL_HEIGHT * len(label)) for label in frame.labels]
     parts = []
+    # Labels keep the order of their lines and move apart only as far as they must.
     for k, at in enumerate(spread([end[1] for end in ends], heights, TOP_MARGIN, frame.base)):
         colour, dash = styles[k]
         px, py = ends[k]
         left = x.stop + LABEL_LEAD
         words = []
         for number, words_of_line in enumerate(frame.labels[k]):
+            # Several lines of a label are centred on its place.
             down = at + LABEL_HEIGHT * (number - (len(frame.labels[k]) - 1) / 2.0) + 4.0
             words.append(f'<text class="{colour} name" x="{left:.1f}" y="{down:.1f}">{escape(words_of_line)}</text>')
         parts.append(
+            # The lead has the colour and dashes of its line: with many labels it is the only link.
             f'<polyline class="{colour} lead" stroke-dasharray="{dash}" '
             f'points="{px:.1f},{py:.1f} {left - 14:.1f},{at:.1f} {left - 3:.1f},{at:.1f}"/>' + "".join(words)
         )

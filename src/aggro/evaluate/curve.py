@@ -68,6 +68,7 @@ class Points:
 
     def add(self, rows: int, total: float) -> None:
         """After ``rows`` rows, more than at the last call, the errors sum to ``total``."""
+        # The last point stands for the end so far. Too close to the one before, it gives way to the new end.
         if len(self.rows) > 1 and self.rows[-1] < POINT_SPACING * self.rows[-2]:
             del self.rows[-1], self.errors[-1]  # it was only there as the end so far
         self.rows.append(rows)

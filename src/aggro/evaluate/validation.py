@@ -79,14 +79,17 @@ def compare(
     curves : dict of Curve
         A curve for each name.
     """
+    # By identity: two equal estimators may be compared, one object cannot learn in two places.
     if len({id(estimator) for estimator in estimators.values()}) < len(estimators):
         raise ValueError("An estimator is there under two names and would learn each row twice. Give copies.")
     runs = {name: run_of(estimator, classes) for name, estimator in estimators.items()}
     seconds = dict.fromkeys(runs, 0.0)
+    # All estimators take a chunk before the next is read, so that the stream is read once.
     for chunk in stream:
         for name, run in runs.items():
             start = time.perf_counter()
             run.take(chunk)
+            # Only the estimator's own time: reading is not counted.
             seconds[name] += time.perf_counter() - start
     return {name: run.points.curve(seconds[name], run.measure) for name, run in runs.items()}
 
@@ -101,6 +104,7 @@ class Run(Protocol):
 
 
 def run_of(estimator: Any, classes: Sequence[Any] | None) -> Run:
+    # A learner of ours counts in its compiled pass; anything else is asked.
     if isinstance(estimator, Learner):
         return Counting(estimator)
     if hasattr(estimator, "partial_fit") and hasattr(estimator, "predict"):
@@ -115,7 +119,9 @@ class Counting:
         self.learner = learner
         self.points = Points()
         self.column = "mistakes" if isinstance(learner, Classifier | Detector) else "loss"
+        # Detectors count rows outside in the same column as classifiers count mistakes.
         self.measure = "outside" if isinstance(learner, Detector) else self.column
+        # A learner may have been trained before; its earlier rows are taken off.
         self.before = self.now() if model_of(learner) is not None else (0, 0.0)
         self.last = self.before[0]
 
@@ -131,6 +137,7 @@ class Counting:
             return
         self.learner.learn_chunk(chunk)
         for rows, total in (*self.marks(), self.now()):
+            # The history holds all notes of the learner; those up to the last point are known already.
             if rows > self.last:
                 self.points.add(rows - self.before[0], total - self.before[1])
                 self.last = rows
@@ -139,6 +146,7 @@ class Counting:
         """What the learner noted at powers of two."""
         for mark in self.learner.history_:
             rows = int(mark["rows"])
+            # The history has the mean loss; a sum is needed, so that earlier rows can be taken off.
             yield rows, float(mark["mistakes"] if self.column == "mistakes" else mark["loss"] * rows)
 
 
@@ -162,13 +170,16 @@ class Asking:
             return
         if self.rows == 0:
             self.names = None if chunk.names is None else list(chunk.names)
+            # scikit-learn's classifiers must know all classes before the first row.
             if self.classes is None and self.classifies:
                 self.classes = np.unique(chunk.y).tolist()
+        # A fixed set of columns is all that an array has, so moved columns would be learned as others.
         if chunk.names is not None and list(chunk.names) != self.names:
             raise ValueError(
                 f"The stream's columns change, and {type(self.estimator).__name__} cannot follow: it knows "
                 "columns by position."
             )
+        # The early part of a curve needs small blocks, since a block is predicted before any of it is learned.
         for block in blocks(chunk, self.rows):
             for part in single_rows(block) if getattr(self.estimator, "row_by_row", False) else (block,):
                 self.total += self.errors(part)
@@ -179,6 +190,7 @@ class Asking:
     def errors(self, block: Chunk) -> float:
         from sklearn.exceptions import NotFittedError
 
+        # Before the first rows there is nothing to ask: the worst answer, 0 or inside, by kind of estimator.
         try:
             predicted = self.estimator.predict(block.X)
         except NotFittedError:
@@ -187,6 +199,9 @@ class Asking:
             return float(block.n_rows if predicted is None else np.count_nonzero(predicted != block.y))
         if self.detects:
             return float(0 if predicted is None else np.count_nonzero(predicted == -1))
+        # The ε-insensitive loss [
+        # y − f
+        # − ε]₊.
         gaps = np.abs(block.y if predicted is None else block.y - predicted) - self.epsilon
         return float(np.maximum(gaps, 0.0).sum())
 
@@ -194,6 +209,7 @@ class Asking:
         options: dict[str, Any] = {}
         if block.weight is not None:
             options["sample_weight"] = block.weight
+        # scikit-learn needs the classes at the first call, and only there.
         if self.classifies and self.rows == 0:
             options["classes"] = self.classes
         self.estimator.partial_fit(block.X, block.y, **options)
@@ -216,6 +232,7 @@ def blocks(chunk: Chunk, seen: int) -> Iterator[Chunk]:
     start, n = 0, chunk.n_rows
     while start < n:
         here = seen + start
+        # Up to the next power of two of rows seen; the first block is one row.
         stop = min(n, max(1, 1 << here.bit_length()) - seen)
         yield chunk.some(slice(start, stop))
         start = stop

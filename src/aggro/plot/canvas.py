@@ -14,12 +14,14 @@ MARGINS = (0.45, 0.5)  # inches at the left and below that Axes have for their t
 
 def axes_for(ax: Any, height: float) -> Any:
     """The Axes given, or those of a new figure that is this high, in inches."""
+    # An optional package: only who draws needs it.
     try:
         import matplotlib  # noqa: F401
     except ImportError as missing:
         raise ImportError(
             "aggro.plot draws with matplotlib, which cannot be imported. Install it: pip install 'aggro[plot]'"
         ) from missing
+    # Axes that are given keep their style and layout.
     if ax is not None:
         return ax
     from matplotlib import pyplot
@@ -31,6 +33,7 @@ def colours_of(ax: Any) -> dict[str, str]:
     """The colours for the ground that these Axes are drawn on: bright text means a dark one."""
     from matplotlib.colors import to_rgb
 
+    # The labels' colour tells the ground, because matplotlib's dark styles set it; the weights are those of brightness.
     red, green, blue = to_rgb(ax.xaxis.label.get_color())
     return DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else LIGHT
 
@@ -46,6 +49,7 @@ def quieten(ax: Any, colours: dict[str, str]) -> None:
 
 def set_title(ax: Any, text: str, slot: Any) -> None:
     """What is drawn, at the top left, in letters that fit into the slot; a dollar is a dollar."""
+    # The room from the Axes' left edge to the slot's right one, in points.
     room = (slot.x1 - ax.get_position(original=True).x0) * ax.figure.get_figwidth() * 72.0
     ax.set_title(text, loc="left", fontsize=min(TITLE, room / (LETTER_WIDTH * len(text))), parse_math=False)
 
@@ -64,6 +68,7 @@ def keep_inside(ax: Any, slot: Any) -> None:
     if ax.figure.get_layout_engine() is not None:
         return
     across, up = ax.figure.get_size_inches()
+    # Words can reach beyond the Axes. What they need on each side is taken from it, but a fifth of the slot is left.
     words, place, pixels = ax.get_tightbbox(), ax.get_position(original=True), ax.figure.bbox
     left = max(slot.x0 - MARGINS[0] / across - words.x0 / pixels.width, -words.x0 / pixels.width, 0.0)
     below = max(slot.y0 - MARGINS[1] / up - words.y0 / pixels.height, -words.y0 / pixels.height, 0.0)

@@ -49,13 +49,16 @@ def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = N
     n = len(names)
     ax = axes_for(ax, min(3.2 + 0.32 * n, 9.0))
     colours = colours_of(ax)
+    # A class without rows has shares of 0, not 0 / 0.
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     ax.imshow(shaded(shares, colours), aspect="auto" if n > READABLE else "equal")
     size = min(9.0, 90.0 / n)
+    # Only cells with rows get a number, and none if they are too small to read.
     for row, column in np.argwhere(table) if n <= READABLE else ():
         ink = colours["ground"] if shares[row, column] > 0.55 else colours["ink"]
         ax.text(column, row, f"{table[row, column]:,}", ha="center", va="center", color=ink, fontsize=size)
     shown = [folded(name, LABEL_LETTERS, most=1)[0] for name in names]
+    # The side of a cell in points: labels that are longer are turned.
     cell = min(ax.bbox.width, ax.bbox.height) / n * 72.0 / ax.figure.dpi
     steep = LABEL_LETTER_POINTS * max(map(len, shown)) > cell
     ax.set_xticks(range(n), shown, rotation=90 if steep else 0)
@@ -64,6 +67,7 @@ def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = N
     quieten(ax, colours)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(length=0)
+    # Lines between the cells: minor ticks stand there, at the halves.
     ax.set_xticks(np.arange(1, n) - 0.5, minor=True)
     ax.set_yticks(np.arange(1, n) - 0.5, minor=True)
     ax.grid(which="minor", color=colours["rule"], linewidth=0.8)
@@ -71,6 +75,7 @@ def confusion(y: Any, predicted: Any = None, *, labels: Sequence[Any] | None = N
     ax.set_xlabel("predicted", color=colours["soft"], fontsize="small")
     ax.set_ylabel("true", color=colours["soft"], fontsize="small")
     right, rows = int(np.trace(table)), int(table.sum())
+    # The slot as it was before: the title must fit into it, whatever room the labels take.
     slot = ax.get_position(original=True)
     keep_inside(ax, slot)
     set_title(ax, f"{right:,} of {rows:,} right ({right / rows:.1%})", slot)
@@ -84,6 +89,7 @@ def shaded(shares: np.ndarray, colours: dict[str, str]) -> np.ndarray:
     cells = np.empty((*shares.shape, 4))
     cells[:] = (*to_rgb(colours["s1"]), 0.0)
     cells[np.diag_indices(shares.shape[0])] = (*to_rgb(colours["s0"]), 0.0)
+    # Even a single row is visible: a share above 0 has at least 12 % of the colour.
     cells[..., 3] = np.where(shares > 0.0, 0.12 + 0.88 * shares, 0.0)
     return cells
 
@@ -105,6 +111,7 @@ def counted(y: Any, predicted: Any, labels: Sequence[Any] | None) -> tuple[np.nd
                 "with as many labels=."
             )
         cells = {(a, b): table[i, j] for i, a in enumerate(labels) for j, b in enumerate(labels)}
+    # The order that is given must name every label, or rows would be missing from the sums.
     found = {label for pair in cells for label in pair}
     if labels is not None:
         missing = found - set(labels)
@@ -115,6 +122,7 @@ def counted(y: Any, predicted: Any, labels: Sequence[Any] | None) -> tuple[np.nd
     place = {label: k for k, label in enumerate(order)}
     for (true, said), count in cells.items():
         table[place[true], place[said]] += int(count)
+    # Checked after summing: the matrix may come from outside.
     if table.min(initial=0) < 0:
         raise ValueError("A count is below 0: a confusion matrix holds numbers of rows.")
     if table.sum() == 0:
@@ -132,4 +140,5 @@ def pairs_of(y: Any, predicted: Any) -> zip[tuple[Any, Any]]:
 def sort_key(label: Any) -> tuple[bool, str, Any]:
     """Numbers by value, words by letters, and None, a row that nothing could be said of, last."""
     number = isinstance(label, int | float | bool)
+    # A type's name goes first, because labels of different types cannot be compared.
     return label is None, "" if number else type(label).__name__, label if number else str(label)

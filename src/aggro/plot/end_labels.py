@@ -34,6 +34,7 @@ class EndLabels(Artist):
         self.leads: list[Line2D] = []
         self.set_clip_on(False)
         axes.add_artist(self)
+        # Remembered before any label takes room, so that the layout can be worked out anew at each drawing.
         self.slot = axes.get_position(original=True)  # what the Axes and all of their labels have together
         wide = self.slot.width * axes.figure.get_figwidth() * 72.0
         self.letters = max(8, min(END_LABEL_LETTERS, int(END_LABELS_SHARE * wide / (LETTER_WIDTH * END_LABEL_POINTS))))
@@ -45,12 +46,14 @@ class EndLabels(Artist):
 
     def add(self, line: Any, name: str) -> None:
         """Label a line that is drawn."""
+        # Places are worked out in pixels at each drawing, so they need no transform.
         pixels = IdentityTransform()
         lines = "\n".join(folded(name, self.letters))
         text = Text(0, 0, lines, color=line.get_color(), va="center", linespacing=LINE_SPACING)
         text.set_parse_math(False)
         lead = Line2D([], [], color=line.get_color(), linestyle=line.get_linestyle(), linewidth=1.0, alpha=0.7)
         for one in (text, lead):
+            # They are drawn by this artist, not by the Axes, so they get their figure here.
             one.set_figure(self.figure)
             one.set_transform(pixels)
         self.lines.append(line)
@@ -61,6 +64,7 @@ class EndLabels(Artist):
         """Take the labels' width from the Axes, where no layout engine does."""
         axes: Any = self.axes
         if axes.figure.get_layout_engine() is None:
+            # From the slot again: the room is then that of all labels, not added to what was taken before.
             axes.set_position(self.slot)
             keep_inside(axes, self.slot)
 
@@ -69,17 +73,21 @@ class EndLabels(Artist):
         if not self.names:
             return
         axes: Any = self.axes
+        # Everything below is in pixels of the figure as it is now.
         box, pixel = axes.bbox, axes.figure.dpi / 72.0
         rows = np.array([text.get_text().count("\n") + 1 for text in self.names])
+        # Letters shrink until all labels fit one above the other.
         size = min(END_LABEL_POINTS, box.height / (pixel * LINE_SPACING * rows.sum()))
         heights = pixel * size * LINE_SPACING * rows
         ends = [self.end_of(line) for line in self.lines]
+        # A line may end outside of the view; its label stays at the edge.
         down = [box.y1 - min(max(y, box.y0), box.y1) for _, y in ends]  # as pages count: from the top
         left = box.x1 + GAP * size * pixel
         for k, at in enumerate(spread(down, heights.tolist(), 0.0, box.height)):
             self.names[k].set_fontsize(size)
             self.names[k].set_position((left, box.y1 - at))
             bend = left - 0.9 * size * pixel
+            # From the line's end to a bend, and from there level to the name.
             self.leads[k].set_data(
                 [ends[k][0], bend, left - 0.3 * size * pixel], [box.y1 - down[k], *2 * [box.y1 - at]]
             )
@@ -92,6 +100,7 @@ class EndLabels(Artist):
         return [*self.leads, *self.names]
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:
+        # Layout engines ask for the extent before drawing, so the places must be current.
         self.place()
         return Bbox.union([text.get_window_extent(renderer) for text in self.names]) if self.names else Bbox.null()
 

@@ -23,6 +23,7 @@ def folded(name: str, width: int, most: int = MOST_LINES) -> list[str]:
         while len(lines[-1].rstrip()) > width:
             lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     lines = [line.strip() for line in lines]
+    # The ellipsis takes one letter of the last line.
     if len(lines) > most:
         lines = [*lines[: most - 1], lines[most - 1][: width - 1].rstrip() + ELLIPSIS]
     return lines
@@ -33,12 +34,15 @@ def spread(wanted: Sequence[float], heights: Sequence[float], top: float, bottom
 
     Two sweeps: down from the top, then up from the bottom. If they are too high together, they go beyond the top.
     """
+    # By the place that each wants, so that labels never cross.
     order = sorted(range(len(wanted)), key=lambda k: wanted[k])
     placed = list(wanted)
+    # Down from the top: nobody stands higher than wanted, or than the one above allows.
     least = top
     for k in order:
         placed[k] = max(placed[k], least + heights[k] / 2.0)
         least = placed[k] + heights[k] / 2.0
+    # Up from the bottom: whoever was pushed out moves back, and pushes those above.
     most = bottom
     for k in reversed(order):
         placed[k] = min(placed[k], most - heights[k] / 2.0)

@@ -42,12 +42,14 @@ def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
     >>> [line.get_label() for line in ax.lines]
     ['mistakes', 'mean loss']
     """
+    # What cannot be drawn is refused with a reason.
     if measure not in (None, "error", "loss"):
         raise ValueError(f"measure={measure!r} is not known: 'error', 'loss', or None for what fits.")
     several = isinstance(learner, Mapping)
     learners = {str(name): inside(one) for name, one in learner.items()} if several else {"": inside(learner)}
     if not learners:
         raise ValueError("There is no learner to draw: the dict is empty.")
+    # One axis has one measure, so all learners must be of one kind.
     kinds = {error_of(one) for one in learners.values()}
     if len(kinds) > 1:
         raise ValueError(
@@ -56,6 +58,7 @@ def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
     (error,) = kinds
     if measure == "error" and error == "":
         raise ValueError("A regressor counts no mistakes: draw measure='loss'.")
+    # One learner has room for both curves; several are compared by one.
     both = not several and measure is None and error != ""
     counts = measure != "loss" and error != ""
     series = {}
@@ -70,6 +73,7 @@ def history(learner: Any, *, measure: str | None = None, ax: Any = None) -> Any:
 
 def inside(learner: Any) -> Any:
     """The learner that counts: a wrapper has it as ``estimator_``. It must have learned something."""
+    # Wrappers can be around wrappers.
     while "estimator_" in getattr(learner, "__dict__", {}):
         learner = learner.estimator_
     if not hasattr(learner, "history_"):
@@ -94,6 +98,7 @@ def points(learner: Any, column: str) -> tuple[np.ndarray, np.ndarray]:
         means, now = marks["mistakes"] / np.maximum(rows, 1), learner.n_mistakes_ / max(seen, 1)
     else:
         means, now = marks["loss"], losses_of(learner) / max(seen, 1)
+    # The current value is the last point, unless the history has just noted it.
     if rows.size and rows[-1] == seen:
         return rows, means
     return np.append(rows, seen), np.append(means, now)

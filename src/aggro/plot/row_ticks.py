@@ -19,10 +19,13 @@ class RowTicks(Locator):
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        # The logarithm of a power of two may be off in its last bit.
         first, last = math.ceil(math.log2(max(vmin, 1.0)) - 1e-9), math.floor(math.log2(max(vmax, 1.0)) + 1e-9)
         axis: Any = self.axis
         axes = axis.axes
         wide = axes.bbox.width * 72.0 / axes.figure.dpi
+        # As many as have room side by side, by the widest label.
         most = max(1, int(wide / (DIGIT_POINTS * (len(f"{2**last:,}") + 1))))
         every = max(1, math.ceil((last - first + 1) / most))
+        # From the last one backwards, so that the end of the axis has a label.
         return [2.0**power for power in range(last, first - 1, -every)][::-1]

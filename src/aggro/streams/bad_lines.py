@@ -68,6 +68,7 @@ class BadLine(ValueError):
         self.file, self.line, self.column = file, line, column
 
     def __reduce__(self) -> tuple:
+        # An exception with more than a message does not pickle by itself, and must come back from a worker process.
         return type(self), (str(self), self.file, self.line, self.column)
 
 
@@ -84,6 +85,7 @@ def describe(problem: Problem, text: bytes, file: str, lines_before: int) -> Bad
     at = problem.position
     line_start = text.rfind(b"\n", 0, at) + 1
     line_number, column = lines_before + problem.line + 1, at - line_start + 1
+    # A NUL byte explains every other problem at its place.
     if text[at : at + 1] == b"\0":
         return bad_line(MESSAGES[HOLDS_NUL], file, line_number, column)
     # The word around the place, or as much of it as fits.

@@ -72,5 +72,6 @@ def _rows_of_table(table: Any, rows: Any) -> Any:
     if isinstance(rows, slice) and rows.step in (None, 1):
         start, stop, _ = rows.indices(table.num_rows)
         return table.slice(start, max(0, stop - start))
+    # By way of NumPy, so that masks, numbers and slices with a step select as in arrays.
     chosen = np.arange(table.num_rows)[rows]
     return table.take(chosen) if table.num_columns else table.slice(0, len(chosen))

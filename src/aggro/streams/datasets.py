@@ -198,6 +198,7 @@ def load(name: str, part: str = "train", *, data: str | os.PathLike[Any] | None 
     """
     entry = find_set(name)
     settings = dict(entry.options)
+    # A part may lack the last columns, so its width is that of the whole data set.
     if _part(entry, part).file.endswith(".svm"):
         settings["n_features"] = entry.features
     return open(path_of(name, part, data), **{**settings, **options})

@@ -59,6 +59,7 @@ def _first_line(head: bytes) -> bytes:
 
 
 def _svmlight(stream: Stream) -> Iterator[Chunk]:
+    # Imported on use: the parsers are compiled, and a stream of another format does not need them.
     from aggro.streams.line_formats import read_lines
     from aggro.streams.parse import svmlight
 
@@ -78,6 +79,7 @@ def _vw(stream: Stream) -> Iterator[Chunk]:
 def _vw_words(stream: Stream) -> bool:
     from aggro.streams.parse import vw
 
+    # The first label decides for the whole stream, so that all partitions read labels in one way.
     if stream.settled.words is None:
         stream.settled.words = vw.labels_are_words(stream.sources[0].head())
     return stream.settled.words
@@ -87,6 +89,7 @@ def _at_newlines(stream: Stream, number: int, size: int) -> list[Span]:
     from aggro.streams.io.cuts import newline_cuts, spans_of_text
 
     source = stream.sources[number]
+    # Only a plain file of known size can be sought, and so be read from the middle.
     if not source.is_plain() or source.stamp is None:
         return []
     return spans_of_text(newline_cuts(source, size, source.stamp.size), source.stamp.size)
@@ -99,6 +102,7 @@ def _table(module: str, function: str) -> Callable[..., Any]:
         try:
             import pyarrow  # noqa: F401  # now: what reads may be a generator, which would find out later
         except ModuleNotFoundError as error:
+            # A module that pyarrow itself lacks is another problem, and keeps its own message.
             if error.name != "pyarrow":
                 raise
             said = f"Reading {stream.format} files needs pyarrow. Install it with: pip install 'aggro[files]'"
@@ -217,19 +221,23 @@ def find_format(source: Source, said: str | None) -> Format:
                 f"format={said!r} is not known. Expected one of {', '.join(FORMATS)}, or None to find out."
             )
         return FORMATS[said]
+    # The name decides first: it costs nothing, and a file with this ending is rarely of another format.
     name = source.name.lower()
     for ending in COMPRESSED:
         name = name.removesuffix(ending)
     for format in FORMATS.values():
         if name.endswith(format.endings):
             return format
+    # Known files that aggro cannot read come before the guesses, for the guesses would take some of them for text.
     head = source.head()
     other = next((what for begins, what in OTHERS if begins.match(head)), None)
     if other is not None:
         raise ValueError(f"{source.title} is {other}")
+    # The order of FORMATS matters: exact magic bytes first, and CSV last, because a comma is a weak sign.
     for format in FORMATS.values():
         if head and format.looks_so(head) and not (name.endswith(TEXT_SUFFIXES) and _is_prose(format, head)):
             return format
+    # Whatever no table or line format recognises in a .txt file is text, a message on each line.
     if head and name.endswith(TEXT_SUFFIXES):
         return FORMATS["text"]
     shown = _first_line(head)[:60].decode("utf-8", "replace")

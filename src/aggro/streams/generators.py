@@ -24,6 +24,7 @@ def twonorm(n: int = 10_000, d: int = 20, *, chunk: int = 1024, seed: int = 0) -
     """
 
     def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # Labels are drawn before features: the order of the draws is part of what a seed means.
         y = np.where(rng.random(GENERATED_ROWS) < 0.5, -1, 1)
         return rng.standard_normal((GENERATED_ROWS, d)) + y[:, None] * (2.0 / np.sqrt(d)), y
 
@@ -69,8 +70,10 @@ def rotating_xor(
 
     def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         cloud = rng.integers(0, 4, GENERATED_ROWS)
+        # The angle depends on the row's number alone, whatever the block or the chunk.
         angle = np.pi / 4 + cloud * (np.pi / 2) + np.radians(turn) * (numbers // every)
         means = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        # Opposite clouds have numbers of the same parity, and so the same class.
         return means + spread * rng.standard_normal((GENERATED_ROWS, 2)), np.where(cloud % 2 == 0, 1, -1)
 
     return _stream(n, chunk, (seed,), rows)
@@ -114,14 +117,17 @@ def drifting(
         raise ValueError(f"d must be at least 2 for a hyperplane to turn, got {d}.")
 
     def rows(rng: np.random.Generator, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        # All draws come before the loop over concepts, so that turn and jump leave the features as they are.
         X = rng.standard_normal((GENERATED_ROWS, d))
         flipped = rng.random(GENERATED_ROWS) < noise
         concepts = numbers // jump if jump is not None else np.zeros(GENERATED_ROWS, np.int64)
         above = np.empty(GENERATED_ROWS, bool)
+        # A block may straddle a jump: each of its rows is labelled by the concept of its own number.
         for concept in np.unique(concepts):
             here = concepts == concept
             u, v = _turning_plane(seed, int(concept), d)
             angle = np.radians(turn) * numbers[here]
+            # The normal is cos(angle)·u + sin(angle)·v, so it keeps length 1 as it turns in the plane of u and v.
             above[here] = np.cos(angle) * (X[here] @ u) + np.sin(angle) * (X[here] @ v) > 0.0
         return X, np.where(above != flipped, 1, -1)
 
@@ -176,10 +182,12 @@ def sparse_text(
     stream : iterator of Chunk
         X is CSR with counts.
     """
+    # Half of the vocabulary is shared; the other half is split evenly, and the shared half takes the remainder.
     own = vocabulary // 2 // classes  # words of one class
     shared = vocabulary - own * classes
     if own < 1:
         raise ValueError(f"A vocabulary of {vocabulary} words has none to spare for {classes} classes.")
+    # Zipf's law as cumulative sums, not normalised: a uniform number times the last sum is looked up in them.
     laws = [np.cumsum(np.arange(1, size + 1) ** -zipf) for size in (shared, own)]
 
     def rows(rng: np.random.Generator, _: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -187,13 +195,17 @@ def sparse_text(
 
         y = rng.integers(0, classes, GENERATED_ROWS)
         lengths = np.maximum(1, rng.poisson(words, GENERATED_ROWS))
+        # All words of a block in one array: the row of a word follows from the lengths.
         label = np.repeat(y, lengths)
         speaks = rng.random(label.size) < signal
+        # One uniform number serves both laws, for a word is drawn from one of them only.
         place = rng.random(label.size)
         common, special = (np.searchsorted(law, place * law[-1]) for law in laws)
+        # Columns of a class's own words stand behind the shared ones, class by class.
         columns = np.where(speaks, shared + label * own + special, common)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         X = csr_array((np.ones(label.size), columns, indptr), shape=(GENERATED_ROWS, vocabulary))
+        # A word that comes twice in a row is one entry, with its count.
         X.sum_duplicates()
         return X, y
 
@@ -221,6 +233,7 @@ def _stream(
     for start in range(0, n, chunk):
         stop = min(start + chunk, n)
         needed = range(start // GENERATED_ROWS, -(-stop // GENERATED_ROWS))
+        # Blocks that this chunk shares with the one before are kept; the others are drawn, each from its own seed.
         drawn = {block: drawn[block] if block in drawn else draw(block) for block in needed}
         here = slice(start - needed.start * GENERATED_ROWS, stop - needed.start * GENERATED_ROWS)
         X = _stacked([X for X, _ in drawn.values()])

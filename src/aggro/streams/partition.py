@@ -70,6 +70,7 @@ class Partition:
     def key(self) -> str:
         """A unique name, which changes with the file; a resumed run uses it."""
         span = "whole" if self.stop is None else f"{self.start}-{self.stop}"
+        # A file that is listed twice has two partitions of one span, and a resumed run must not confuse them.
         again = f" again {self.turn}" if self.turn else ""
         return f"{self.file} size {self.stamp.size} changed {self.stamp.changed} part {span}{again}"
 
@@ -81,6 +82,7 @@ class Partition:
         """
         if threads < 1:
             raise ValueError(f"threads must be at least 1, got {threads}.")
+        # The name is looked up here, before the stream: a worker on another machine may not see the file.
         if not os.path.isfile(self.file):
             raise FileNotFoundError(
                 f"There is no file {self.file!r}. Open a partition where its file is seen under that name."
@@ -99,8 +101,10 @@ class Partition:
             how.raw,
             stop=None if parquet else self.stop,
             groups=(self.start, self.stop) if parquet and self.stop is not None else None,
+            # A copy of what was settled: a stream writes into it.
             settled=replace(how.settled),
         )
+        # The stamp of the time of the split: a file that changed since then may have other rows at these bytes.
         stream.sources[0].stamp = self.stamp
         stream.sources[0].title = printable(self.name)
         return stream
@@ -148,29 +152,36 @@ def partitions(path: Paths, *, partition_bytes: int = PARTITION_BYTES, **options
     0 13 [[1.0]]
     13 27 [[-1.0, 1.0]]
     """
+    # What cannot work is refused before any file is opened.
     for name, instead in NOT_FOR_PARTITIONS.items():
         if name in options:
             raise ValueError(f"{name}= means nothing for partitions. {instead}.")
     if not isinstance(partition_bytes, Integral) or partition_bytes < 1:
         raise ValueError(f"partition_bytes must be a whole number of at least 1, got {partition_bytes!r}.")
     files = find(path)
+    # A pipe has no second reader, so it cannot be split.
     for name in files:
         if name == STDIN or not os.path.isfile(name):
             title = "stdin" if name == STDIN else printable(name)
             raise ValueError(f"{title} can be read only once, by one process. Save it as a file, and give its name.")
+    # The first rows are looked at once, here: a partition that guessed for itself could guess otherwise.
     stream = reader.open(files, **options)
     settled = stream.settle()
     given = {**stream.options, "columns": None}  # which are settled now
     how = How(stream.format, stream.chunk_bytes, stream.skip_bad, stream.cells, bool(stream.raw), given, settled)
+    # A partition of a later file reads its own header: its columns may stand in another order.
     later = replace(how, settled=replace(settled, first=False))
+    # A multiple of chunk_bytes: then the cuts fall on ends of chunks, and the chunks are those of the whole file.
     size = -(-int(partition_bytes) // stream.chunk_bytes) * stream.chunk_bytes
     found: list[Partition] = []
     turns: Counter[str] = Counter()
     for number, source in enumerate(stream.sources):
+        # The stamp is taken before the cuts are searched; a change in between is then noticed.
         stamp = source.stamp = source.stamp or Stamp.of(os.stat(source.name))
         file = os.path.abspath(source.name)
         whole = Partition(file, stamp, stamp.size, source.name, later if number else how, turn=turns[file])
         turns[file] += 1
+        # A file below the size, or one that cannot be cut, is a partition as a whole.
         spans = stream.spans(number, size) if whole.bytes > size else []
         parts = [replace(whole, start=s.start, stop=s.stop, bytes=s.bytes, row=s.row) for s in spans]
         found += parts if len(parts) > 1 else [whole]

@@ -47,6 +47,7 @@ class Stream:
         groups: tuple[int, int] | None = None,
         settled: Settled | None = None,
     ) -> None:
+        # The sources come first: finding the format looks at the first bytes, and stdin keeps them for the reading.
         self.sources = [Source(name, options["encoding"]) for name in files]
         self.stop, self.groups, self.settled = stop, groups, settled or Settled()
         self.chunk_bytes, self.skip_bad = chunk_bytes, skip_bad
@@ -56,10 +57,12 @@ class Stream:
         self.first_bad: BadLine | None = None
         self._format = find_format(self.sources[0], format)
         self.format = self._format.name
+        # With raw=None a table is raw. For other formats, the options of raw tables fall away silently.
         if raw is None:
             raw = self._format.columns is not None
             if not raw:
                 options |= {"labels": None, "columns": None}
+        # An option without effect is refused: ignored, it would leave the user with rows that it did not shape.
         for name, value in options.items():
             if name not in self._format.options and value != READER_DEFAULTS[name]:
                 raise ValueError(f"{name}={value!r} means nothing for {self.format} files. Leave it out.")
@@ -76,6 +79,7 @@ class Stream:
     @property
     def columns(self) -> dict[str, Column]:
         """The role of each column of a table, guessed from some rows or as you set it."""
+        # Settled once: all iterations and partitions must give a column the same role.
         if self.settled.columns is None:
             if self._format.columns is None:
                 raise ValueError(f"{self.sources[0].title}: {self.format} files are no tables, and have no columns.")
@@ -149,6 +153,7 @@ class Stream:
         if not self.skip_bad:
             raise error
         self.bad_lines += lines
+        # Only the first error is kept: one message is enough to explain the count.
         self.first_bad = self.first_bad or error
 
     def __repr__(self) -> str:

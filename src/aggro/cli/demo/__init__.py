@@ -32,6 +32,7 @@ def demo(
         standings = race.run(rows, bar)
         (story,) = [learn() for learn in bar.stage("Raw records", [tickets.learn], 1)]
     if not no_page:
+        # Written whole or not at all.
         with writing(page, "the page") as file:
             file.write(show.html(standings, story).encode())
     written = None if no_page else page

@@ -47,12 +47,15 @@ CONTENDERS: dict[str, Callable[[], Any]] = {
 
 def run(rows: int, bar: Progress) -> tuple[Standing, ...]:
     """Let all contenders predict and learn the stream, then test them on other rows."""
+    # Other rows of the same kind: a seed of their own.
     (test,) = streams.twonorm(TEST_ROWS, chunk=TEST_ROWS, seed=1)
     classes = np.unique(test.y).tolist()
+    # On copies and a few rows, so that compilation is not part of the time.
     for name, make in bar.stage("Two-norm: compiling (once)", CONTENDERS.items(), len(CONTENDERS)):
         compare({name: make()}, [Chunk(test.X[:RACE_WARM_UP_ROWS], test.y[:RACE_WARM_UP_ROWS])], classes=classes)
     contenders = {name: make() for name, make in CONTENDERS.items()}
     stream = bar.stage("Two-norm", streams.twonorm(rows, chunk=CHUNK), rows, lambda chunk: len(chunk.y))
+    # All contenders see the same chunks, in one reading.
     curves = compare(contenders, stream, classes=classes)
     return tuple(
         Standing(name, name != OUR_LEARNER, curves[name], float(np.mean(model.predict(test.X) != test.y)))

@@ -48,6 +48,7 @@ def story_lines(story: Story) -> list[str]:
     half, drift = rows // 2, drift_at(rows)
     roles = ", ".join(f"{name} {role}" for name, role in story.roles.items())
     because = ", ".join(f"{name} {part:+.2f}" for name, part in story.because)
+    # Just before the new label comes: the learner with few labels has seen no record after it.
     start = max(0, half - RECOVERY_ROWS)
     return [
         f"Columns found: {roles}.",
@@ -61,6 +62,7 @@ def story_lines(story: Story) -> list[str]:
 
 def noticed(drifts: Sequence[int], start: int, stop: int) -> str:
     """When a change was noticed, in words."""
+    # Only what was noticed between this change and the next.
     found = [row for row in drifts if start < row <= stop]
     return f"the model noticed {found[0] - start:,} records later" if found else "the model did not notice"
 
@@ -83,6 +85,7 @@ def screen(standings: Sequence[Standing], story: Story, page: Path | None) -> No
         Column("learner"),
         *(Column(name, number=True) for name in ("progressive error", "test error", "rows/s")),
     ]
+    # Peers are dim, so that the eye finds our own line.
     print_table(out, columns, [Row(cells(one), style="dim" if one.peer else "") for one in standings], numbers)
     rows = [Row(cells, style=style) for cells, style in zip(record_rows(story), ("", "dim"), strict=True)]
     print_table(out, [Column("learner"), Column("mistakes", True), Column(recent(story), True)], rows, records)

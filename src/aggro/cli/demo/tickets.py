@@ -46,23 +46,29 @@ def tickets(rows: int = N_TICKETS, seed: int = 0) -> Iterator[Ticket]:
     start = date(2024, 1, 1)
     for k in range(rows):
         names = SWAPPED if k >= drift_at(rows) else {}
+        # The new label comes half-way: before that it is neither drawn nor given by mistake.
         known = TOPICS if k >= rows // 2 else TOPICS[:-1]
         topic = known[int(rng.integers(len(known)))]
         own, count = TOPIC_WORDS[topic].split(), int(rng.integers(4, 12))
+        # One of the three words of topics is of any topic, so the note alone does not decide.
         others = TOPIC_WORDS[TOPICS[int(rng.integers(len(TOPICS)))]].split()
         chosen = [str(rng.choice(words)) for words in (own, own, others)] + [
             str(word) for word in rng.choice(COMMON_WORDS.split(), count)
         ]
+        # In random order, so that the place of a word says nothing.
         rng.shuffle(chosen)
         amount = float(np.round(np.exp(rng.normal(4.5 if topic == "billing" else 3.0, 1.0)), 2))
+        # The wrong label is any known one, sometimes the right one.
         label = known[int(rng.integers(len(known)))] if rng.random() < WRONG_LABELS else topic
         record = {
             "ticket": f"T-{10_000 + k}",
             "plan": str(rng.choice(["basic", "pro", "team"], p=PLANS[topic])),
+            # One amount in ten is missing.
             "amount": None if rng.random() < 0.1 else amount,
             "opened": (start + timedelta(days=k // 12)).isoformat(),
             "note": " ".join(chosen),
         }
+        # The names are swapped after the label was drawn: only the meaning of the labels drifts.
         yield record, names.get(label, label)
 
 
@@ -105,6 +111,7 @@ class Story:
 
 def learn(rows: int = N_TICKETS) -> Story:
     """Let both learn the tickets, each predicted before it is learned."""
+    # A list, for the same tickets go to several learners.
     stream = list(tickets(rows))
     model = RecordLearner()
     ours = progressive(model.predict_one, model.learn_one, stream)
@@ -112,6 +119,7 @@ def learn(rows: int = N_TICKETS) -> Story:
     explained = model.explain_one(asked)
     parts = sorted(explained.items(), key=lambda item: -item[1])[:3]
     roles = {name: str(getattr(column, "role", column)) for name, column in model.columns_.items()}
+    # Only the first half: after it the new label comes.
     few, labels = with_few_labels(stream[: rows // 2])
     drifts = model.estimator_.drift_rows_.tolist()
     return Story(ours, hashed(stream), few, labels, roles, drifts, asked, str(explained.label), parts)
@@ -123,6 +131,7 @@ def with_few_labels(stream: list[Ticket]) -> tuple[Run, int]:
     answers: list[str] = []
 
     def take(record: dict[str, Any], label: str) -> None:
+        # Asked before it is learned, and only then is the label used.
         if model.query_one(record):
             model.learn_one(record, label)
             answers.append(label)
@@ -137,6 +146,7 @@ def progressive(predict: Any, learn: Any, stream: Iterable[Ticket]) -> Run:
         wrong.append(bool(predict(record) != label))
         learn(record, label)
         seen = len(wrong)
+        # Powers of two for the early part, and regular points after it.
         if seen & (seen - 1) == 0 or seen % 250 == 0:
             points.add(seen, float(sum(wrong)))
     if points.rows and points.rows[-1] < len(wrong):
@@ -162,9 +172,11 @@ def hashed(stream: Iterable[Ticket]) -> Run:
         return hasher.transform([cells | words])
 
     def predict(record: dict[str, Any]) -> Any:
+        # Before the first call there are no weights to predict by.
         return peer.predict(row(record))[0] if started else None
 
     def take(record: dict[str, Any], label: str) -> None:
+        # scikit-learn must know all classes from the start.
         peer.partial_fit(row(record), [label], classes=TOPICS)
         started.append(True)
 

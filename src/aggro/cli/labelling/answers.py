@@ -46,12 +46,14 @@ class Choices:
         """One more class, with this key or a free one."""
         if label in self.classes and key is None:
             return
+        # A key that was asked for goes to its class, and the class loses the key that it had.
         if key is not None:
             if self.keys.get(key, label) != label:
                 raise Mistake(f"The key {key!r} is given to two classes, {self.keys[key]!r} and {label!r}.")
             self.keys = {k: c for k, c in self.keys.items() if c != label}
         if label not in self.classes:
             self.classes.append(label)
+        # A class without a free key can still be named.
         key = key or self._free(str(label))
         if key:
             self.keys[key] = label
@@ -65,12 +67,15 @@ class Choices:
     def _free(self, name: str) -> str | None:
         """A letter of the name that no class has and no command, or any other; None if there is none left."""
         taken = set(self.keys) | set("".join(COMMANDS.values()))
+        # Letters of the name first, because they are easy to remember.
         likely = (letter for letter in (*name.lower(), *SPARE_KEYS) if len(letter) == 1 and letter.isprintable())
         return next((letter for letter in likely if letter not in taken), None)
 
     def of_key(self, key: str) -> Reply | None:
         """What a key means."""
+        # As it was typed first: «h» and «H» may be two classes.
         for spelling in dict.fromkeys((key, key.lower())):
+            # Classes before commands: a class may have been given the key of a command.
             if spelling in self.keys:
                 return Reply(CLASS, self.keys[spelling])
             for command, keys in COMMANDS.items():
@@ -80,6 +85,7 @@ class Choices:
 
     def of_line(self, line: str) -> Reply | None:
         """What a line means: the name of a class, +name for a new one, a command, or a key."""
+        # Names first: a class may be called «skip» or «undo».
         named = next((label for label in self.classes if str(label) == line), None)
         if named is not None:
             return Reply(CLASS, named)
@@ -87,12 +93,14 @@ class Choices:
             return Reply(CLASS, as_label(line[1:].strip(), self.classes))
         if line in ACTION_TITLES and line != NEW_CLASS:
             return Reply(line)
+        # A single letter is taken for a key, except for the one that would ask for a name.
         reply = self.of_key(line) if len(line) == 1 else None
         return None if reply is not None and reply.what == NEW_CLASS else reply
 
     def shown(self) -> list[tuple[str, str]]:
         """Each key and what it means, classes first."""
         classes = [(key, str(label)) for key, label in self.keys.items()]
+        # Of each command the first key that no class has taken.
         free = {command: next((k for k in keys if k not in self.keys), "") for command, keys in COMMANDS.items()}
         return classes + [(KEY_NAMES.get(key, key), ACTION_TITLES[command]) for command, key in free.items() if key]
 
@@ -100,6 +108,7 @@ class Choices:
 def as_label(name: str, classes: Iterable[Any]) -> Any:
     """A name as a class like the others: a whole number if they are numbers, or if there are none yet."""
     known = list(classes)
+    # Classes are all words or all numbers, as the model holds them in one array.
     if any(isinstance(label, str) for label in known):
         return name
     try:
@@ -114,9 +123,11 @@ def classes_given(text: str | None) -> list[tuple[str, str | None]]:
     """``ham=h,spam=s`` or ``ham,spam`` as names and keys."""
     found: list[tuple[str, str | None]] = []
     for part in (text or "").split(","):
+        # From the right: a name may contain «=».
         name, equals, key = part.strip().rpartition("=") if "=" in part else (part.strip(), "", "")
         name, key = name.strip(), key.strip()
         if not name or (equals and (len(key) != 1 or not key.isprintable())):
+            # An empty option is no list of classes.
             if not part.strip() and not text:
                 continue
             raise Mistake(
@@ -130,9 +141,11 @@ def classes_given(text: str | None) -> list[tuple[str, str | None]]:
 
 def choices_of(given: list[tuple[str, str | None]], known: list[Any]) -> Choices:
     """The classes that were given with ``--classes``, and those that the model knows."""
+    # Numbers only if all names are numbers, and only for a model that knows no words.
     alike = known or ([0] if given and all(name.removeprefix("-").isdecimal() for name, _ in given) else [""])
     choices = Choices()
     labels = [(as_label(name, alike), key) for name, key in given]
+    # Keys that were asked for go first, so that no other class gets them.
     for label, key in labels:
         if key is not None:
             choices.add(label, key)
@@ -172,7 +185,9 @@ class Interrupts:
             return
         names = ("SIGINT", "SIGTERM", "SIGHUP")
         numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        # A pipe to wake the main thread: it sleeps in select, which other threads' signals would not end.
         self._woken, wake = os.pipe()
+        # Not blocking, so that a handler can never be held up by a full pipe.
         os.set_blocking(self._woken, False)
         os.set_blocking(wake, False)
         before = {number: signal.signal(number, self._come) for number in numbers}
@@ -180,6 +195,7 @@ class Interrupts:
         try:
             yield
         finally:
+            # In reverse order: nothing may write to the pipe when it is closed.
             signal.set_wakeup_fd(waker)
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -192,6 +208,7 @@ class Interrupts:
             os.read(self._woken, 64)
 
     def _come(self, number: int, frame: Any) -> None:
+        # Again Ctrl-C before the good moment came: it ends at once.
         if self.number and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.number = number
@@ -207,6 +224,7 @@ class Interrupts:
     def welcome(self) -> Iterator[None]:
         """A signal may stop what is inside."""
         try:
+            # Set before the check: a signal between the two would otherwise wait for the next key.
             self._waiting = True
             self.check()
             yield
@@ -225,6 +243,7 @@ def has_keys() -> bool:
         import termios  # noqa: F401
     except ImportError:
         return False
+    # Questions go to stderr, so a person must see that as well.
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -244,12 +263,14 @@ class Keys:
 
         self._pending = b""
         with contextlib.suppress(termios.error, OSError):
+            # What the terminal has already collected goes as well.
             termios.tcflush(self.fd, termios.TCIFLUSH)
 
     def reply(self, choices: Choices) -> Reply:
         """Wait for a key that means something."""
         while True:
             key = self._key()
+            # The end of input: the terminal is gone, and there is no use in asking again.
             if key == "":
                 self._gone()
             if key == ESCAPE:
@@ -270,6 +291,7 @@ class Keys:
         if not name:
             self.say("Back to the question: ")
             return None
+        # A wrong name is said beside the question, which stays open.
         try:
             return Reply(CLASS, as_label(name, choices.classes))
         except Mistake as error:
@@ -280,6 +302,7 @@ class Keys:
         """One letter, or Esc; '' at the end of input. Arrow keys, which begin as Esc does, are passed over."""
         while True:
             letter = self._letter()
+            # An arrow key is several letters; on a slow line they may come one by one, after Esc was taken for itself.
             slow, self._escaped = self._escaped and letter == "[", False  # the rest of an arrow that came late
             if slow:
                 self._rest("[")
@@ -295,6 +318,7 @@ class Keys:
         """Does more come at once, as with a key that sends several letters?"""
         if self._pending:
             return True
+        # No more than a moment: a person does not type so fast after Esc.
         with self.interrupts.welcome():
             return bool(select.select([self.fd], [], [], ESCAPE_TIMEOUT)[0])
 
@@ -309,10 +333,12 @@ class Keys:
     def _letter(self) -> str:
         """One letter, of as many bytes as it takes."""
         while True:
+            # A letter may be cut between its bytes: what is not whole yet waits for the next byte.
             text = self._pending.decode("utf-8", "ignore")
             if text:
                 self._pending = self._pending[len(text[0].encode()) :]
                 return text[0]
+            # UTF-8 has letters of at most four bytes.
             if len(self._pending) >= 4:
                 self._pending = b""  # no letter begins like this
             more = self._read(1)
@@ -321,10 +347,12 @@ class Keys:
             self._pending += more
 
     def _read(self, n: int) -> bytes:
+        # Here a signal may come: nothing is half done while it waits for a key.
         with self.interrupts.welcome():
             try:
                 self.interrupts.wait(self.fd)
                 return os.read(self.fd, n)
+            # A terminal that has gone away reads as an error; to the caller it is the end of input.
             except OSError:
                 return b""
 
@@ -339,6 +367,7 @@ class Keys:
             if key in ERASE_KEYS:
                 self._erase(typed, 1)
             elif key == ERASE_WORD:
+                # Blanks at the end go with the word before them, as shells do it.
                 bare = "".join(typed).rstrip()
                 self._erase(typed, len(typed) - (bare.rfind(" ") + 1))
             elif key == ERASE_ALL:
@@ -352,6 +381,7 @@ class Keys:
         from rich.cells import cell_len
 
         for _ in range(min(count, len(typed))):
+            # A wide letter takes two cells, so two are wiped.
             draw("\b \b" * cell_len(typed.pop()))
 
     @contextmanager
@@ -372,7 +402,9 @@ class Keys:
     def _one_by_one(self, *_: Any) -> None:
         import termios
 
+        # A copy: the usual settings must come back unchanged.
         settings = [*self._usual[:6], list(self._usual[6])]
+        # Line mode and echo are off; signals stay on, so Ctrl-C still stops.
         settings[3] &= ~(termios.ICANON | termios.ECHO)
         settings[6][termios.VMIN], settings[6][termios.VTIME] = 1, 0
         self._set(settings)
@@ -386,6 +418,7 @@ class Keys:
 
 def draw(text: str) -> None:
     """Show what is typed, as it is: the cursor moves back where something is erased."""
+    # Around the door: codes that move the cursor are our own here.
     raw = getattr(sys.stderr, "raw", sys.stderr)
     with contextlib.suppress(OSError):
         raw.write(text)
@@ -421,6 +454,7 @@ class Lines:
         """The next line; the end of input quits."""
         while True:
             with self.interrupts.welcome():
+                # readline and not iteration, which would read ahead of what the other side has sent.
                 line = sys.stdin.readline()
             self.number += 1
             if not line:

@@ -27,6 +27,7 @@ MOST_CLASSES_NAMED = 4  # the most that are named
 def mistakes_in(events: Sequence[Event], strategy: str) -> Mistakes:
     """What the answers say of the guesses before them; nothing if they do not speak for all rows."""
     answered = [event for event in events if event.do == ANSWER]
+    # A threshold asks only about doubtful rows, so its answers do not speak for all.
     return Mistakes() if strategy == "threshold" else mistakes_of(answered)
 
 
@@ -34,15 +35,20 @@ def gain_of(session: Session) -> Gain | None:
     """What the later half of the answers has done; None if nothing can be said."""
     events, rows = session.journal.events[: session.events], session.answered_rows
     strategy = asker_of(session.active).strategy
+    # The copy nearest to the half of the answers.
     then = min(session.moments, key=lambda m: abs(m.events - len(events) / 2), default=None)
     if then is None or strategy == "threshold":
         return None
+    # Only answers whose rows are in memory: they were gone over in this process.
     since = [(i, events[i]) for i in range(then.events, len(events)) if events[i].do == ANSWER and i in rows]
     if len(since) < BACK or not knows_classes(then.active):
         return None
+    # A row that is asked about with probability p stands for 1/p rows.
     weights = [1.0 / event.p for _, event in since]
+    # The model of that time guesses now; the guesses of today's were noted when each row was asked about.
     before = [float(then.active.predict_one(rows[i]) != event.label) for i, event in since]
     after = [float(event.guess != event.label) for _, event in since]
+    # The same rows for both: their difference varies far less than two separate errors.
     _, error = weighted([a - b for a, b in zip(before, after, strict=True)], weights)
     return Gain(
         len(since),
@@ -80,6 +86,7 @@ class Standing:
             return "unknown: with a threshold, answers say nothing of the rows that are not asked about"
         if math.isnan(error):
             return "too early to say"
+        # No more digits than the estimate supports.
         digits = 0 if error >= 0.02 else 1
         text = f"about {share:.{digits}%} (± {error:.{digits}%}) of the guesses so far"
         worst = sorted(missed.items(), key=lambda item: -item[1])[:MOST_CLASSES_NAMED]

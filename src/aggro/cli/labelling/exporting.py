@@ -26,11 +26,13 @@ def export(path: Path, events: Iterable[Event], stream: Any, hidden: str | None)
 
     The label's column has the name of the one that people did not see, if there was one.
     """
+    # By row: an answer that was given again counts as it was last.
     labels = {event.row: event.label for event in events if event.do == ANSWER}
     rows = [dict(row, **{hidden or LABEL_COLUMN: labels[number]}) for number, row in _found(labels, stream, hidden)]
     delimiter = delimiter_for(path.name)
     out = io.StringIO()
     if delimiter:
+        # The fields of all rows, in the order of their first appearance; the label comes last.
         names = [
             name for name in dict.fromkeys(name for row in rows for name in row) if name != (hidden or LABEL_COLUMN)
         ]
@@ -49,9 +51,11 @@ def _found(labels: dict[int, Any], stream: Any, hidden: str | None) -> Iterator[
     from aggro.cli.labelling.rows import row_of
     from aggro.streams import Position
 
+    # From the start again: rows were passed over in between.
     stream.start = Position()
     first, last = 0, max(labels, default=-1)
     for chunk in stream:
+        # In the order of the data, not of the answers.
         for number in sorted(number for number in labels if first <= number < first + chunk.n_rows):
             i = number - first
             if chunk.cells is not None:
@@ -62,5 +66,6 @@ def _found(labels: dict[int, Any], stream: Any, hidden: str | None) -> Iterator[
                 by_name = zip(x[0].tolist(), x[1].tolist(), strict=True) if isinstance(x, tuple) else x.items()
                 yield number, {str(name): value for name, value in by_name}
         first += chunk.n_rows
+        # No row behind the last answered one is needed.
         if first > last:
             return

@@ -49,9 +49,11 @@ class Journal:
         self.events: list[Event] = []
         self.undone = 0
         try:
+            # Only added to: O_APPEND writes at the end, whatever is open elsewhere.
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
             raise Mistake(f"{path}: {error.strerror}.") from error
+        # Locked before it is read, so that nobody writes in between.
         try:
             self._lock()
             self._read()
@@ -66,24 +68,28 @@ class Journal:
             lock(self._fd, wait=False)
         except BlockingIOError as error:
             raise Mistake(f"{self.path} is in use: another aggro label is running with this model.") from error
+        # Without locks, it is left to the user that one process writes.
         except OSError:  # a disk without locks
             return
 
     def _read(self) -> None:
         with open(self.path, "rb") as file:
             whole = file.read()
+        # What follows the last newline was not written to its end.
         *lines, torn = whole.split(b"\n")
         entries = []
         for number, line in enumerate(lines, 1):
             try:
                 entries.append(self._entry(line))
             except (ValueError, KeyError, TypeError) as error:
+                # In the middle of the file it is somebody's edit; only the last line can be torn by a crash.
                 if number < len(lines):
                     raise Mistake(
                         f"{self.path}, line {number}: aggro label did not write this line. "
                         "Correct it, or move the file away to start again."
                     ) from error
                 torn = line + b"\n" + torn  # the disk had the line's length, and not yet what is in it
+        # Cut off at once, or the next answer would be joined to half a line.
         if torn:
             os.ftruncate(self._fd, len(whole) - len(torn))
             os.fsync(self._fd)
@@ -93,6 +99,7 @@ class Journal:
         if "run" not in self.run or "do" in self.run:
             raise Mistake(f"{self.path}, line 1: this is not a journal of aggro label. Move the file away.")
         for number, entry in enumerate(events, 2):
+            # The first line says what the run is, and no second may; an undo needs something to take back.
             if "run" in entry or (entry["do"] == UNDO and not self.events):
                 raise Mistake(f"{self.path}, line {number}: this line does not belong here. Delete it.")
             self._take(entry)
@@ -132,6 +139,7 @@ class Journal:
         """Write the first line."""
         from aggro.models.atomic import sync_folder
 
+        # A file from an earlier try may hold a first line, and no answers.
         os.ftruncate(self._fd, 0)
         self._write(run)
         sync_folder(os.path.dirname(os.path.realpath(self.path)))  # its name must be on the disk too
@@ -139,6 +147,7 @@ class Journal:
 
     def add(self, event: Event) -> None:
         """Put an answer or a skip on the disk."""
+        # Labels may be of types that JSON lacks, so they are encoded.
         from aggro.models.codec import encode
 
         line = {"do": event.do, "row": event.row, "guess": encode(event.guess), "p": event.p, "seen": event.seen}
@@ -155,8 +164,10 @@ class Journal:
         line = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         size = os.fstat(self._fd).st_size
         try:
+            # A write may take only a part, as on a disk that is nearly full.
             while line:
                 line = line[os.write(self._fd, line) :]
+            # Forced to the disk: an answer must outlast a loss of power.
             os.fsync(self._fd)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -166,6 +177,7 @@ class Journal:
     def close(self) -> bool:
         """Let other processes have it; a journal in which nothing was ever answered goes. Whether it stays."""
         if not self.begun:
+            # Removed while it is still locked, so that no other process has begun to use it.
             self.path.unlink(missing_ok=True)
         os.close(self._fd)
         return self.begun

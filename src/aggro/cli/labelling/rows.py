@@ -22,8 +22,10 @@ def open_rows(
     A column called label, target, y or class, or the one that was named, is not shown. What the other columns of a
     table are for is found out, unless it is said.
     """
+    # A run that began without columns, or a model that takes names, is read by names as before.
     by_names = (begun is not None and "columns" not in begun) or (learner is not None and not knows_columns(learner))
     stdin = "-" in data  # where answers come from
+    # Raw cells come along, for people must see what stands in the file.
     stream = None if stdin else open_data(data, reading, cells=True, raw=False if by_names else None)
     if stream is None or not read_again(stream):
         title = "stdin" if stream is None else stream.sources[0].title
@@ -33,14 +35,18 @@ def open_rows(
         return stream
     model = None if learner is None else model_of(learner)
     features = None if model is None else model.features
+    # As in the run that was begun: other features would mean another model.
     if begun is not None:
         stream.options["text"], stream.options["named"] = begun["text"], begun["named"]
     if stream.format == "vw":
+        # Hashed or named as the model has it.
         named = reading.hash is None if features is None else features.names is not None
         stream.options["named"] = named
+        # The model knows 2^bits features, which gives the bits back.
         if features is not None and not named and reading.hash is None:
             stream.options["bits"] = max(1, features.n.bit_length() - 1)
     elif stream.format != "svmlight":
+        # Only a column with the name of a label is hidden; the last column is not taken for one.
         stream.options["label"] = reading.label or True
         if begun is None and not reading.text:
             stream.options["text"] = text_columns(features)
@@ -59,6 +65,7 @@ def _settle(
     from aggro.cli.table_report import check_usable, how_it_is_read
     from aggro.streams.tables.roles import Column, Role
 
+    # The order of precedence: what the model knows, what the journal says, what the data show.
     if knows_columns(learner):
         stream.options["columns"] = learner.columns_
         stream.options["label"] = reading.label
@@ -69,6 +76,7 @@ def _settle(
         stream.options["label"] = reading.label or True
     with blaming_the_data():
         check_usable(stream)
+        # Said only when it was found out now: otherwise it was said before.
         if stream.options["columns"] is None:
             for line in how_it_is_read(stream):
                 say(line)
@@ -82,6 +90,7 @@ def hidden_column(stream: Stream) -> str | None:
         return next((column.name for column in stream.columns.values() if column.role == "label"), None)
     from aggro.streams.tables.encode import Roles
 
+    # Which column it is depends on the names, so the first rows are looked at.
     with blaming_the_data():
         first = next(iter(stream), None)
         if first is None:
@@ -110,11 +119,13 @@ class Row(NamedTuple):
 def row_of(chunk: Chunk, i: int) -> tuple[Any, float]:
     """Row i of a chunk as a learner takes it, and its weight."""
     X, names = chunk.X, chunk.names
+    # A weight of 1 is that of any row without one.
     weight = 1.0 if chunk.weight is None else float(chunk.weight[i])
     if chunk.columns is not None:
         return {name: X.column(name)[i].as_py() for name in X.column_names}, weight
     if not hasattr(X, "indptr"):
         return dict(zip(names or (), X[i].tolist(), strict=True)), weight
+    # Copies: the row may be kept for long, and a view would keep the whole chunk.
     part = slice(X.indptr[i], X.indptr[i + 1])
     if names is None:
         return (X.indices[part].copy(), X.data[part].copy()), weight
@@ -132,11 +143,14 @@ class Walk:
 
     def chunks(self, place: Place) -> Iterator[tuple[Place, Chunk]]:
         """Every chunk after a place, and the place: ``within`` rows of the first one are behind it."""
+        # The walk goes on where it is, as a rule; only after an undo does it go back.
         if self._start is None or place.chunk != tuple(self._start):
             self._go_to(place)
+        # The number of the chunk's first row, whatever part of it is behind us.
         first = place.row - place.within
         while (chunk := self.chunk) is not None and self._start is not None:
             yield Place(tuple(self._start), place.within, first + place.within), chunk
+            # Later chunks are taken from their first row.
             first, place = first + chunk.n_rows, Place()
             self._start = chunk.position
             self._read()
@@ -157,6 +171,7 @@ class Walk:
     def _go_to(self, place: Place) -> None:
         from aggro.streams import Position
 
+        # A position of a chunk's start, from which the stream gives the same chunks again.
         self._start = self.stream.start = Position(*place.chunk)
         self._chunks = iter(self.stream)
         self._read()
@@ -170,5 +185,6 @@ class Walk:
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it."""
     if isinstance(value, float):
+        # Whole numbers are shown without «.0»; NaN has no place in JSON.
         return None if value != value else int(value) if value.is_integer() and abs(value) < 2**53 else value
     return value if value is None or isinstance(value, str | bool | int) else str(value)

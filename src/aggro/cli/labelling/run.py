@@ -45,6 +45,7 @@ class Run:
         self.model, self.reading, self.learner, self.settings = model, reading, learner, settings
         self.asking, self.seeds = asking, seeds  # delta, strategy and target_rate, as far as they were said
         self.loaded = load_with_position(model)[0] if model.exists() else None
+        # What the journal says counts only if something was answered; else the run begins now.
         begun = journal.run["run"] if journal.run is not None and journal.begun else None
         self.fresh: Any = None  # a learner that knows nothing, if the run begins now, with one
         self.stream: Stream = open_rows(data, reading, self.loaded, begun, say)
@@ -57,6 +58,7 @@ class Run:
     def begin(self, journal: Journal) -> None:
         """Make what a new run begins with, the model or a new learner, and write the journal's first line."""
         loaded = self.loaded
+        # The model goes on; without one, a new learner begins.
         if loaded is None:
             begun = self.gated_anew()
         elif self.learner or self.settings:
@@ -65,16 +67,20 @@ class Run:
             begun = gated(loaded, self.asking)
         seeded = self._learn_seeds(begun)
         origin: list[int] | None = None
+        # Whatever cannot be made again from settings is kept: a model that had learned, or learned from seeds.
         if loaded is not None or seeded > 0:
             save_model(begun, self.origin)
             origin = fingerprint(str(self.origin))
         else:
+            # A file of an earlier run would be taken for the start of this one.
             self.origin.unlink(missing_ok=True)
             self.fresh = begun
+        # The journal's first line comes last: before it, nothing of the run counts.
         journal.begin({**self.described(), "settings": settings_of(begun), "origin": origin, "seeds": seeded})
 
     def gated_anew(self) -> Any:
         """A new active learner; around it, for a table, one that takes raw records."""
+        # That strategy asks the learner for its confidence, which most have not.
         sure = self.asking.get("strategy") == "confidence"  # of learners that know how sure they are
         name = self.learner or ("AROWClassifier" if sure else "PAClassifier")
         own, of_records = split_settings(name, self.settings)
@@ -84,6 +90,7 @@ class Run:
                 raise Mistake(f"The data are no table: leave --set {of_records[0]} out.")
             return active
         around = records_around(active, of_records)
+        # Words for missing cells are part of how the table is read.
         around.na = list(self.stream.options["na"]) or None
         return around.settle(self.stream.columns)
 
@@ -91,6 +98,7 @@ class Run:
         """What tells this run from another."""
         import aggro
 
+        # Fingerprints tell the data apart; the names only make messages readable.
         run = {
             "data": [fingerprint(name) for name in self.stream.files],
             "names": self.stream.files,
@@ -109,6 +117,7 @@ class Run:
         assert journal.run is not None
         then, now = journal.run["run"], self.described()["run"]
         advice = HOW_TO_REPEAT.format(journal=journal.path)
+        # The data first: with other data, nothing else matters.
         if then["data"] != now["data"]:
             raise Mistake(f"{journal.path} has answers to other data, {', '.join(then['names'])}. {advice}")
         for name, was in then["options"].items():
@@ -119,6 +128,7 @@ class Run:
             if then[name] != now[name]:
                 raise Mistake(f"{journal.path}: the data were read with {name}={then[name]}, now {now[name]}. {advice}")
         settings = journal.run["settings"]
+        # Only options that are given now are compared; what is left out stays as it was.
         for name, value in self.asking.items():
             if settings["asking"][name] != value:
                 spoken = f"--{name.replace('_', '-')}"
@@ -126,6 +136,7 @@ class Run:
                     f"{journal.path} was begun with {spoken} {settings['asking'][name]}, not {value}. {advice}"
                 )
         if self.learner or self.settings:
+            # Made as a new run would make it, since defaults count as well.
             wanted = settings_of(self.gated_anew())
             if any(settings[name] != wanted[name] for name in ("learner", "parameters")) and not journal.run["origin"]:
                 raise Mistake(f"{journal.path} was begun with another learner or other parameters. {advice}")
@@ -133,11 +144,13 @@ class Run:
     def start(self, journal: Journal) -> Any:
         """The learner as it was before the first question."""
         assert journal.run is not None
+        # Nothing was kept, so the start is a learner that knows nothing.
         if not journal.run["origin"]:
             return self.fresh or made_again(journal.run["settings"], self.stream)
         from aggro.models import ModelFileError, load
 
         try:
+            # Another process may have saved over it; the answers would then lead to another model.
             if fingerprint(str(self.origin)) != journal.run["origin"]:
                 raise Mistake(
                     f"{self.origin} is not the model that {journal.path} began with: something else has written it. "
@@ -154,6 +167,7 @@ class Run:
             return None
         learner, position = load_with_position(self.model)
         kept = position.get(POSITION_NAME) if isinstance(position, dict) else None
+        # The file is no model of this journal: either untouched since the start, or somebody else's.
         if kept is None or kept.get("run") != journal.name:
             if fingerprint(str(self.model)) == journal.run["model"]:
                 return None  # as it was when the run began
@@ -163,6 +177,7 @@ class Run:
                 "aggro rebuilds it from the answers."
             )
         events = kept["events"]
+        # The digest tells whether these answers are still those that the model has learned.
         if events > len(journal.events) or digest(journal.events[:events]) != kept["digest"]:
             return None  # answers in it were taken back later
         return Moment(learner, Place(tuple(kept["chunk"]), kept["within"], kept["row"]), events)
@@ -180,6 +195,7 @@ class Run:
         for chunk in rows:
             for i, label in enumerate(chunk.y.tolist()):
                 x, weight = row_of(chunk, i)
+                # A row of weight 0 is not there at all.
                 if weight != 0.0:
                     with blaming_the_data():
                         active.learn_one(x, label, weight)
@@ -192,12 +208,14 @@ class Run:
         """Rows with labels, read as the others are; which column has the labels, they show themselves."""
         if not self.stream.raw:
             stream = open_data(self.seeds, self.reading, raw=False)
+            # Read as the data are, or the features would not be the same.
             for name in ("text", "named", "bits"):
                 stream.options[name] = self.stream.options[name]
             return stream
         stream = open_data(self.seeds, self.reading, task="classification")
         if not stream.raw:
             raise Mistake(f"{stream.sources[0].title} is no table, and the data are one.")
+        # Seeds may have their label in another column; the roles of all others come from the data.
         with blaming_the_data():
             label = next((c.name for c in stream.columns.values() if c.role == "label"), None)
         stream = open_data(self.seeds, self.reading, task="classification")
@@ -210,6 +228,7 @@ def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> An
     from aggro.learners.active.learner import ActiveLearner
     from aggro.learners.base.tasks import Classifier
 
+    # Records are encoded as before: only the part that asks is replaced.
     if hasattr(learner, "columns_"):  # which has learned: what takes records stays around the one that asks
         inner = learner.estimator_
         return learner.go_on_with(gated(inner, asking), learner.encoder_)
@@ -220,13 +239,17 @@ def gated(learner: Any, asking: dict[str, Any], hashed: int | None = None) -> An
     else:
         if not isinstance(learner, Classifier):
             raise Mistake(f"{type(learner).__name__} is not a classifier. Choose one of 'aggro learners'.")
+        # Hashed to so many columns: the learner must know, because its file says it.
         if hashed is not None and parameters_of(learner)["n_features"] is None:
             setattr(learner, "n_features", 2**hashed)  # noqa: B010  which says how to hash, to whoever reads the model
+        # Confidence is in units of its deviation, so another δ is usual.
         usual = {**OF_A_PERSON, "delta": DEVIATIONS} if asking.get("strategy") == "confidence" else OF_A_PERSON
         active = ActiveLearner(learner, **{**usual, **asking})
     active.budget = None  # the command counts answers itself
     try:
+        # Checked here, so that a wrong value is a mistake of the command line.
         check_params(active)
+        # What the learner knows goes into the one that asks.
         if active is not learner and model_of(learner) is not None:
             active.go_on_with(learner)  # from what it knows
     except (TypeError, ValueError) as error:
@@ -243,6 +266,7 @@ def settings_of(active: Any) -> dict[str, Any]:
     parameters = {name: encode(value) for name, value in parameters_of(inner).items()}
     asking = {name: encode(asker.__dict__[name]) for name in OF_A_PERSON}
     settings = {"learner": type(inner).__name__, "parameters": parameters, "asking": asking}
+    # What takes raw records has parameters of its own.
     if asker is not active:
         settings["records"] = {name: encode(value) for name, value in parameters_of(active).items()}
     return settings
@@ -258,6 +282,7 @@ def made_again(settings: dict[str, Any], stream: Any) -> Any:
         kind = find(settings["learner"]).load()
         inner = kind(**{name: decode(value) for name, value in settings["parameters"].items()})
         asking = {name: decode(value) for name, value in settings["asking"].items()}
+        # The parameters of the journal, not today's defaults: the model must come out the same.
         active = ActiveLearner(inner, **{"replay": 0, **asking})  # until version 0.2.0 no rows were kept
         if "records" not in settings:
             return active
@@ -268,6 +293,7 @@ def made_again(settings: dict[str, Any], stream: Any) -> Any:
 def taken_up(journal: Journal, run: Run) -> Session:
     """A session, new or gone on with; it is not yet where the journal ends."""
     saved = None
+    # A journal with answers is checked against this command; an empty one begins anew.
     if journal.begun:
         run.check(journal)
         saved = run.saved_moment(journal)

@@ -51,14 +51,17 @@ class Question(NamedTuple):
 def question_of(active: Any, row: Row, texts: tuple[str, ...]) -> Question:
     """Everything about a row."""
     seen = dict(row.seen)
+    # Running text has its own place, below its name.
     words = {name: str(seen.pop(name) or "") for name in texts if name in seen}
     guess, score = None, 0.0
     parts: dict[Any, float] = {}
     inner = getattr(active, "estimator_", None)
     if inner is not None:
         guess, score, parts = guess_of(active if hasattr(active, "columns_") else inner, row.x)
+    # A kernel's score is a sum over rows; no part of it belongs to a column.
     reasons = [] if hasattr(innermost(active), "kernel") else reasons_of(parts, words)
     columns = [(name, value, part_of(name, value, parts) if reasons else None) for name, value in seen.items()]
+    # The largest parts first, whatever their sign.
     columns.sort(key=lambda column: -abs(column[2] or 0.0))
     return Question(row.number, columns, words, guess, score, sorted(reasons, key=lambda reason: -abs(reason.part)))
 
@@ -70,6 +73,7 @@ def guess_of(inner: Any, x: Any) -> tuple[Any, float, dict[Any, float]]:
         return None, 0.0, {}
     scores = inner.decision_one(x)
     if hasattr(innermost(inner), "kernel"):  # a sum over earlier rows says nothing of columns
+        # The two best scores, from the end of the sorted ones: how far the guess is ahead.
         best, second = (abs(scores), 0.0) if isinstance(scores, float) else sorted(scores.tolist())[:-3:-1]
         return guess, best - second, {}
     explained = inner.explain_one(x)
@@ -87,15 +91,18 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
     from aggro.streams.tables.encode import WORD_BITS
 
     words: dict[str, str] = {}
+    # Two ways of words: named by the encoder, or hashed to places; several words may share a place.
     for column, text in texts.items():
         of = "" if len(texts) == 1 else f"{column} "
         named = [part for part in parts if isinstance(part, str) and part.startswith(f"{column}:")]
         words.update((part, f"{of}“{part.removeprefix(f'{column}:')}”") for part in named)
+        # The first word stays: which of those that share the place it was cannot be told.
         for word, place in places_of(text, WORD_BITS).items():
             words.setdefault(f"{column}~{place}", f"{of}“{word.lower()}”")
     reasons = []
     for feature, part in parts.items():
         if part:
+            # Features without a name have their number.
             name = feature if isinstance(feature, str) else f"feature {feature}"
             reasons.append(Reason(words.get(name, name), part, name not in words and name != EVERY_ROW))
     return reasons
@@ -103,6 +110,7 @@ def reasons_of(parts: dict[Any, float], texts: dict[str, str]) -> list[Reason]:
 
 def part_of(name: str, value: Any, parts: dict[Any, float]) -> float:
     """The part of a column, whatever features it has become."""
+    # A number, a category, a missing cell, or a feature by its number; a date has several.
     keys = (name, f"{name}={value}", f"{name}=missing", int(name) if name.isdecimal() else name)
     of_a_date = [key for key in parts if isinstance(key, str) and key.startswith(f"{name}:")]
     return sum(parts[key] for key in dict.fromkeys((*keys, *of_a_date)) if key in parts)
@@ -148,6 +156,7 @@ class Screen:
 
     def echo(self, text: str) -> None:
         """What was answered: behind the keys, if it is as short as one."""
+        # A long answer gets a line of its own; a short one stands behind the keys.
         alone = self.is_terminal and len(text) > SHORT_VALUE
         self._show("\n" * alone + clean(text), style="bold")
 
@@ -164,6 +173,7 @@ class Screen:
         from rich.text import Text
 
         show = self._show
+        # An empty line between the last answer and the next question.
         show()
         head = Text(f"row {question.row + 1:,}  ·  {standing.counts}")
         fits = head.cell_len + RULE <= self.console.width  # else it would cut the figures
@@ -173,6 +183,7 @@ class Screen:
             show(Padding(Text(clean(text) or "(empty)", overflow="fold"), (0, 2)))
         if question.columns:
             with contextlib.suppress(OSError):
+                # The terminal may go away while the table is drawn.
                 self._table(question)
         lines = Table.grid(padding=(0, 1))
         for title, text in self._lines(question, standing).items():
@@ -185,6 +196,7 @@ class Screen:
                 keys.append("\n")
                 used = 0
             keys.append(one).append("   ")
+            # Counted in cells, with the three blanks between keys.
             used += one.cell_len + 3
         if self.is_terminal:
             keys.append("\n› " if used + 2 > self.console.width else "› ")
@@ -195,6 +207,7 @@ class Screen:
     def _table(self, question: Question) -> None:
         from rich.text import Text
 
+        # Parts are shown only if there are any.
         told = question.guess is not None and any(part is not None for *_, part in question.columns)
         columns = [Column("column"), Column("value")]
         if told:

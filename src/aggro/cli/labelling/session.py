@@ -76,15 +76,18 @@ class Session:
         """Become what the journal says, from the model that was saved or from the start."""
         if self.saved is not None:
             self._saved = self.saved.events
+            # The saved model is not the nearest copy if there are few rows: going over them brings all copies back.
             self.moments = [self.saved] if self.saved.place.row > REPLAYED_AT_START else []
         self._catch_up()
 
     def _catch_up(self) -> None:
         events = self.journal.events
+        # Copies that have learned from an answer that was taken back must go.
         self.moments = [moment for moment in self.moments if moment.events <= len(events)]
         nearest = self.moments[-1] if self.moments else Moment(self.start(), Place(), 0)
         if not self.moments:
             self.moments.append(nearest)
+        # A copy of the copy: learning must not change the one that an undo goes back to.
         self.active, self.place, self.events = copy.deepcopy(nearest.active), nearest.place, nearest.events
         for event in events[self.events :]:
             self._go_through(event)
@@ -95,13 +98,16 @@ class Session:
         place, asked = self.place, None
         if event.row < place.row:
             raise Mistake(f"{self.journal.path} has an answer for row {event.row + 1} after one for a later row.")
+        # The gate decides anew for each row; it may ask about other rows than it did, as in an older version.
         while place.row <= event.row:
             asked, place = self._find(place, event.row)
             if asked is None:
                 break
             self.otherwise += asked.number != event.row
+        # A row that the gate would not ask about now was answered all the same.
         row = asked or self._passed(place, event.row)
         self.otherwise += asked is None
+        # The content is compared, for rows may have moved within a file of the same size.
         if event.seen != row.seen:
             raise Mistake(
                 f"{self.journal.path}: row {row.number + 1} of the data is not the one that was answered. "
@@ -117,16 +123,19 @@ class Session:
         If there is none, the place after the last row.
         """
         for start, chunk in self.walk.chunks(place):
+            # Between chunks a signal may stop it: nothing is half done here.
             self.check()
             first = start.row - start.within
             stop = chunk.n_rows if last is None else min(chunk.n_rows, last + 1 - first)
             try:
+                # insist: while a single class is known, the model is sure of every row, and would never ask.
                 i = self.active.query_chunk(chunk, start.within, stop, insist=True)
             except (ValueError, TypeError) as error:
                 raise Mistake(f"Row {start.row + 1} of the data or a later one: {one_line(error)}") from error
             if i is not None:
                 row = self.walk.row(start, chunk, i)
                 return row, row.after
+            # None asked about here: the place behind these rows, in this chunk.
             place = Place(start.chunk, stop, first + stop)
             if place.row == (math.inf if last is None else last + 1):
                 break
@@ -151,10 +160,12 @@ class Session:
         if self.budget is not None and self.answered >= self.budget:
             self.end = "budget"
             return None
+        # The same question until it is answered.
         if self.question is not None or self.end == "data":
             return self.question
         row, place = self._find(self.place)
         if row is None:
+            # The rows until the end have been passed, and are not gone over again.
             self.end, self.place = "data", place
             self._settled()
         else:
@@ -165,6 +176,7 @@ class Session:
         """Learn the answer to the question."""
         row = self._open()
         try:
+            # Learned first: what the learner refuses must not be in the journal.
             self.active.learn_one(row.x, label, row.weight)
         except (ValueError, TypeError) as error:
             raise Mistake(f"Row {row.number + 1} of the data: {one_line(error)}") from error
@@ -178,6 +190,7 @@ class Session:
         """Take the last answer or skip back, and ask about that row again; None if there is none."""
         if not self.journal.events:
             return None
+        # On the disk first, then the model goes back to the nearest copy and forward again.
         event = self.journal.undo()
         self._catch_up()
         self.end = ""
@@ -189,15 +202,18 @@ class Session:
         return self.question
 
     def _write(self, do: str, row: Row, label: Any, guess: Any) -> None:
+        # The probability with which the row was asked is needed to weigh its answer later.
         p = self.active.query_probability_
         self.journal.add(Event(do, row.number, label, guess, p, row.seen))
         self._done(row)
         self._settled()
+        # The journal is enough to make the model again; saving only shortens the way.
         if self.events - self._saved >= SAVE:
             self.save()
 
     def _done(self, row: Row) -> None:
         """A question is behind us."""
+        # By the event's number, so that an undo and a new answer replace it.
         self.answered_rows[self.events] = row.x
         self.place, self.question = row.after, None
         self.events += 1
@@ -207,10 +223,13 @@ class Session:
     def _keep(self) -> None:
         from aggro.learners.model.model import size_of
 
+        # A deep copy, since the learner goes on learning.
         self.moments.append(Moment(copy.deepcopy(self.active), self.place, self.events))
+        # The older, the farther apart: their number grows with the logarithm of the answers.
         self.moments = [moment for moment in self.moments if moment.events % self._apart(moment) == 0]
         model = model_of(self.active)
         if model is not None:
+            # At least two copies, and as many as the memory for them allows.
             del self.moments[: -max(2, COPIES_BYTES // max(1, size_of(model.state)))]
 
     def _apart(self, moment: Moment) -> int:
@@ -235,8 +254,10 @@ class Session:
         if not self.learned:
             return
         events = self.journal.events[: self.events]
+        # The place before the open question, which the gate finds again.
         chunk, within, number = self.place
         place = {"chunk": list(chunk), "within": within, "row": number, "run": self.journal.name}
+        # The gate's state is that after the last event, not after the search for the open question.
         with self.active.as_asked(self._asked):
             place |= {"events": len(events), "digest": digest(events)}
             save_model(self.active, self.model, {POSITION_NAME: place, **self.said})

@@ -31,6 +31,7 @@ class Block(NamedTuple):
         """A block of these lines; a newline is put at the end where it is missing."""
         if not lines.endswith(b"\n"):
             lines += b"\n"
+        # Padding after the text, because the parsers read several words at once, beyond the last line.
         text = np.frombuffer(bytearray(lines + bytes(WIDE_PADDING)), np.uint8)
         return cls(text, len(lines), 0, 0, len(lines))
 

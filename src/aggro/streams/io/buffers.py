@@ -22,11 +22,14 @@ _left: defaultdict[int, deque[memoryview]] = defaultdict(lambda: deque(maxlen=BU
 def room(n: int, dtype: DTypeLike = np.float64) -> np.ndarray:
     """An array of n numbers that hold anything."""
     size = n * np.dtype(dtype).itemsize
+    # Small arrays are cheap to allocate, and large ones would keep much memory for rare use.
     if not SMALL_BUFFER <= size <= LARGE_BUFFER:
         return np.empty(n, dtype)
+    # Four sizes between one power of two and the next: at most a fifth of the memory is unused.
     step = 2 ** (size.bit_length() - 3)
     size = -(-size // step) * step  # arrays of nearly one size share memory
     left = _left[size]
+    # No lock: pop and append of a deque are atomic, and a finalizer may run in any thread.
     try:
         memory = left.pop()
     except IndexError:

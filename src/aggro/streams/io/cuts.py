@@ -37,6 +37,7 @@ def newline_cuts(source: Source, size: int, end: int) -> list[int]:
     """Where a plain file of ``end`` bytes is cut, if every newline ends a line. What lies around the cuts is read."""
     cuts: list[int] = []
     with source.open() as file:
+        # Searched backwards from each multiple, window by window: a newline is near, and little of the file is read.
         for goal in range(size, end, size):
             start, found = goal, -1
             while start > goal - size and found < 0:
@@ -45,6 +46,7 @@ def newline_cuts(source: Source, size: int, end: int) -> list[int]:
                 text = bytearray(stop - start)
                 source.fill(file, memoryview(text))
                 found = text.rfind(b"\n")
+            # Without a newline between two multiples there is no cut: a line longer than the part stays whole.
             if found >= 0:
                 cuts.append(start + found + 1)
     return cuts
@@ -58,6 +60,7 @@ def block_cuts(ends: Iterable[int], size: int) -> list[int]:
     cuts: list[int] = []
     before, goal = 0, size
     for end in ends:
+        # A block longer than a part passes several multiples; a cut is made once, and never twice at one place.
         while end > goal:
             if before > (cuts[-1] if cuts else 0):
                 cuts.append(before)

@@ -46,12 +46,15 @@ class Transcoded(io.RawIOBase):
         return True
 
     def readinto(self, view: Any) -> int:
+        # A piece can end inside a character and give no text; 0 bytes would mean the end of the file.
         while not self._ready and not self._ended:
             piece = self._file.read(DECODED_BYTES)
             self._ended = not piece
+            # The last call is final: a character that was cut off by the end of the file is an error.
             try:
                 text = self._decoder.decode(piece or b"", self._ended)
             except UnicodeError as error:
+                # The error has the undecoded bytes, which show how many lines come before the bad one.
                 start = getattr(error, "object", b"")[: getattr(error, "start", 0)]
                 line = self._lines + start.decode(self._encoding, "replace").count("\n") + 1
                 what = f"{self._title}, line {line}: this is not {self._encoding} text ({error})"

@@ -40,6 +40,7 @@ class SafeRedirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects as long as they are as safe as what was asked for."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        # A transfer that began with https is not downgraded to http.
         allowed = SCHEMES[1:] if req.full_url.lower().startswith(SCHEMES[1]) else SCHEMES
         if not newurl.lower().startswith(allowed):
             raise FetchError(
@@ -82,15 +83,18 @@ def fetch(
         It did not succeed. What has come so far is kept and used by the next call, unless it was wrong.
     """
     target = os.fspath(path)
+    # Other schemes, such as file:, would let an address read the local disk.
     if not url.lower().startswith(SCHEMES):
         raise FetchError(f"{url} is neither http nor https.")
     partial = f"{target}.part"
+    # Downloaded, checked, then renamed: whoever sees the name sees the whole file.
     _complete(url, partial, report or (lambda done, total: None))
     wrong = check(partial) if check is not None else None
     if wrong is not None:
         _discard(partial)
         raise FetchError(f"{url}: {wrong}. It was thrown away.")
     os.replace(partial, target)
+    # The rename took the part; only its tag is left to be removed.
     _discard(partial)
 
 
@@ -103,12 +107,15 @@ def _complete(url: str, partial: str, report: Report) -> None:
             if _ask(url, partial, report):
                 return
             why = "the connection ended early"
+        # The server has answered, and says no: only broken connections are tried again.
         except urllib.error.HTTPError as error:
             raise FetchError(f"{url}: the server says {error.code} {reason_of(error.reason)}.") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
+            # A full disk or a refused redirect does not get better by trying again.
             if isinstance(error, FetchError) or _is_disk(error):
                 raise
             why = reason_of(getattr(error, "reason", None) or error) or type(error).__name__
+        # Only attempts without progress count, so that a slow connection may break as often as it likes.
         idle = idle + 1 if _size(partial) <= before else 0
         if idle >= FETCH_ATTEMPTS:
             kept = f" {_size(partial):,} bytes are kept; try again to go on." if _size(partial) else ""
@@ -119,7 +126,10 @@ def _ask(url: str, partial: str, report: Report) -> bool:
     """One request; True if the file is whole after it."""
     have = _size(partial)
     tag = _read(f"{partial}.tag")
+    # No compression on the way: ranges and lengths count the bytes of the file itself.
     request = urllib.request.Request(url, headers={"User-Agent": "aggro", "Accept-Encoding": "identity"})
+    # Without a tag nothing tells the version, and the whole file is asked for. With If-Range, the server sends the rest
+    # only of the same version.
     if have and tag:
         request.add_header("Range", f"bytes={have}-")
         request.add_header("If-Range", tag)
@@ -137,14 +147,17 @@ def _ask(url: str, partial: str, report: Report) -> bool:
 
 
 def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
+    # A server may ignore the range or send another one; then its answer starts at byte 0.
     goes_on = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
     done = have if goes_on else 0
     length = answer.headers.get("Content-Length")
+    # The header is text from outside: int() would also take signs, blanks and digits of other scripts.
     if length is not None and not (length.isascii() and length.isdigit() and len(length) < 20):
         raise FetchError(
             f"{printable(answer.url)}: the server says that the length is {printable(length)!r}, which is no number."
         )
     total = done + int(length) if length is not None else None
+    # The tag is stored before the first byte of the part, so that no part has the tag of another version.
     if not goes_on:
         _discard(partial)
         tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
@@ -153,18 +166,22 @@ def _take(answer: Any, partial: str, have: int, report: Report) -> bool:
     with _opened(partial, new=not goes_on) as file:
         file.seek(done)
         report(done, total)
+        # read1 returns what has come, without waiting for a full block: little is lost if the connection breaks.
         while True:
             try:
                 block = answer.read1(FETCHED_BYTES)
+            # The bytes before the break are good; the next attempt goes on after them.
             except http.client.IncompleteRead as error:
                 block = error.partial
             if not block:
                 break
+            # Flushed block by block: the next attempt goes on from the size that the disk shows.
             with _writing(partial):
                 file.write(block)
                 file.flush()
             done += len(block)
             report(done, total)
+        # On the disk before the rename, or a crash could leave a whole name with half a file.
         with _writing(partial):
             os.fsync(file.fileno())
     return total is None or done == total
@@ -198,6 +215,7 @@ def _size(path: str) -> int:
 
 def _opened(path: str, new: bool) -> Any:
     """The file, for writing; a new one must not be there."""
+    # O_EXCL and O_NOFOLLOW refuse a file or a link that somebody put there after the check.
     flags = os.O_CREAT | os.O_EXCL if new else 0
     flags |= os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags, 0o666), "r+b")
@@ -225,6 +243,7 @@ def digest_of(path: str | os.PathLike) -> Digest:
         while got := source.fill(file, view):
             block = view[:got].tobytes()
             digest.update(block)
+            # A last line without a newline counts as a line, too.
             lines += block.count(b"\n")
             last = block[-1:]
     return Digest(digest.hexdigest(), lines + (last != b"\n"))

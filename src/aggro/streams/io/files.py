@@ -72,10 +72,13 @@ class Source:
             file = self._open()
             try:
                 self._head = _start_of(file)
+                # A byte-order mark decides only where the encoding is UTF-8; another one that you gave stands.
                 if self._encoding is None and (found := marked(self._head)) is not None:
                     self._encoding = found
+                    # The bytes that were looked at go back in front, for the decoder needs them.
                     file = Transcoded(_Rejoined(self._head, file), found, self.title)
                     self._head = _start_of(file)
+                # Looked at after decoding: an array may be in UTF-16.
                 if is_array(self._head):
                     self._is_array = True
                     file = ArrayLines(_Rejoined(self._head, file), self.title)
@@ -85,6 +88,7 @@ class Source:
             except (*DAMAGE, OSError) as error:
                 raise self.damaged(error) from error
             finally:
+                # A pipe stays open, because it cannot be opened again; a file is opened anew for reading.
                 if self._once():
                     self._pipe = file
                 else:
@@ -94,10 +98,12 @@ class Source:
     def sample(self, n: int) -> bytes:
         """The first n bytes, decompressed, or all there are; stdin keeps them for later."""
         head = self.head()
+        # A file can be opened again, so nothing has to be kept.
         if not self._once():
             with self.open() as file:
                 view = bytearray(n)
                 return bytes(view[: self.fill(file, memoryview(view))])
+        # A pipe gives its bytes once: they become the head, which reading puts in front again.
         try:
             while len(head) < n and (more := self._pipe.read(n - len(head))):
                 head += more
@@ -110,10 +116,12 @@ class Source:
         """Read until the view is full or the file ends; how many bytes came. What goes wrong is said of this file."""
         try:
             got = fill(file, view)
+        # It names the file and the line already; as a ValueError it would be taken for damage below.
         except UnreadableText:
             raise
         except (*DAMAGE, OSError, ValueError) as error:
             raise self.damaged(error) from error
+        # Fewer bytes than the stamp says: somebody truncated the file under the reader.
         if got < len(view) and isinstance(file, io.FileIO) and self.stamp is not None:
             if file.tell() < self.stamp.size:
                 raise ValueError(f"{self.title} became shorter while it was read: {file.tell():,} bytes are left.")
@@ -136,6 +144,7 @@ class Source:
         self.head()  # which shows the encoding
         if not self._once():
             file = self._open()
+            # Only a plain file can be sought. A compressed one is decompressed up to the place.
             if start:
                 try:
                     file.seek(start) if isinstance(file, io.FileIO) else _pass_over(file, start)
@@ -146,6 +155,7 @@ class Source:
         if self._used:
             raise ValueError(f"{self.title} can be read only once. Save it as a file to go over it again.")
         self._used = True
+        # The head was read from the pipe before, so it comes first.
         file = self._pipe or self._open()
         whole = _Rejoined(self._head or b"", file)
         _pass_over(whole, start)
@@ -153,6 +163,7 @@ class Source:
 
     def damaged(self, error: BaseException) -> Exception:
         """The error to raise for one that came from reading: it names the file."""
+        # An errno is the system's word, such as a missing permission; without one, the decompressor complains.
         if isinstance(error, OSError) and error.errno is not None:
             return type(error)(error.errno, error.strerror, self.title)
         return ValueError(
@@ -165,7 +176,9 @@ class Source:
 
     def _unchanged(self, raw: Any) -> None:
         """Refuse a file that is not what it was: rows would be learned from that were not there before, or lack."""
+        # The status of the open file, not of its name, which may be another file by now.
         stamp = Stamp.of(os.fstat(raw.fileno()))
+        # The first opening sets the stamp, and every later one must find it again.
         if self.stamp is None:
             self.stamp = stamp
         elif self.stamp != stamp:
@@ -179,14 +192,17 @@ class Source:
         raw = _stdin() if self.name == STDIN else io.FileIO(self.name)
         if not self._once():
             self._unchanged(raw)
+        # Six bytes are the longest magic. A pipe may give fewer at once.
         start = b""
         while len(start) < 6 and (more := raw.read(6 - len(start))):
             start += more
         kind = next((kind for kind, magic in COMPRESSION_MAGIC.items() if start.startswith(magic)), None)
+        # A pipe cannot go back: the bytes that were looked at are put in front of it.
         if self._once():
             raw = _Rejoined(start, raw)
         else:
             raw.seek(0)
+        # The layers in the order of the bytes: decompressed, then decoded, then lines of an array.
         try:
             file = OPENERS[kind](raw) if kind else raw
             file = file if self._encoding is None else Transcoded(file, self._encoding, self.title)

@@ -26,8 +26,10 @@ def find(path: Paths) -> list[str]:
             raise ValueError("The list of files to read is empty.")
         return [name for one in paths for name in find(one)]
     name = os.fspath(path)
+    # A name that exists is taken literally, even if it has the letters of a glob.
     if name == STDIN or os.path.isfile(name):
         return [name]
+    # Sorted by _each_once: the order of listdir is up to the file system, and chunks must not depend on it.
     if os.path.isdir(name):
         found = [os.path.join(name, entry) for entry in os.listdir(name) if entry[0] != "."]
         found = [entry for entry in found if os.path.isfile(entry)]
@@ -46,6 +48,7 @@ def find(path: Paths) -> list[str]:
 def _each_once(names: list[str]) -> list[str]:
     """The names in order; of those of one file, the one with the fewest folders."""
     chosen: dict[tuple[int, int], str] = {}
+    # The shortest path wins, then the alphabet: the choice must not depend on the order of the disk.
     for name in sorted(names, key=lambda name: (name.count(os.sep), name)):
         status = os.stat(name)
         chosen.setdefault((status.st_dev, status.st_ino), name)
@@ -55,12 +58,14 @@ def _each_once(names: list[str]) -> list[str]:
 def _matches(pattern: str) -> Iterator[str]:
     """What a glob matches. «**» is any number of folders, and goes into each but once, whatever links there are."""
     before, found, after = pattern.partition(ANY_DEPTH)
+    # «**» counts only as a whole part of the path; anything else is left to glob.
     if not found or (before and not before.endswith(os.sep)) or (after and not after.startswith(os.sep)):
         yield from glob.glob(pattern)
         return
     rest = after.lstrip(os.sep) or "*"
     for top in glob.glob(before) if before else [""]:
         for folder in _folders(top):
+            # The folder's own brackets and stars are escaped: they are a name here, no pattern.
             yield from _matches(os.path.join(glob.escape(folder), rest))
 
 
@@ -70,6 +75,7 @@ def _folders(top: str) -> Iterator[str]:
     while waiting:
         folder = waiting.pop(0)
         status = os.stat(folder or os.curdir)
+        # By device and inode: a link to a folder above would otherwise go round for ever.
         if (status.st_dev, status.st_ino) in seen:
             continue
         seen.add((status.st_dev, status.st_ino))

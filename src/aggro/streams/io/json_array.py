@@ -36,6 +36,7 @@ class ArrayLines(io.RawIOBase):
         return True
 
     def readinto(self, view: Any) -> int:
+        # A piece may complete no element; 0 bytes would mean the end of the file.
         while not self._ready and not self._ended:
             self._ready = memoryview("".join(self._lines()).encode("utf-8", "surrogateescape"))
         n = min(len(view), len(self._ready))
@@ -51,6 +52,7 @@ class ArrayLines(io.RawIOBase):
         at = 0
         lines: list[str] = []
         if not self._began:
+            # Blanks may fill the first piece, so the bracket may not have come yet.
             at = text.find("[") + 1
             self._began = at > 0
             if piece and not self._began:
@@ -66,14 +68,17 @@ class ArrayLines(io.RawIOBase):
             try:
                 end = self._json.raw_decode(text, start)[1]
             except (json.JSONDecodeError, RecursionError) as error:
+                # A broken element may go on in the next piece, unless the file ends, or it is too long or too deep.
                 if not piece or len(text) - start > LONGEST_ELEMENT or isinstance(error, RecursionError):
                     raise self._unreadable() from error
                 break
             if end == len(text) and piece:  # a number may go on
                 break
+            # JSON strings hold no raw line breaks, so those in an element stand between tokens and may become blanks.
             lines.append(text[start:end].replace("\n", " ").replace("\r", " ") + "\n")
             self._elements += 1
             at = end
+        # The file ended, and no bracket closed the array.
         if not piece:
             raise self._unreadable()
         self._text = text[at:]
@@ -83,6 +88,7 @@ class ArrayLines(io.RawIOBase):
         """Where the next element begins, or the array ends."""
         while at < len(text) and text[at] in BLANKS:
             at += 1
+        # A comma separates elements, so none may come before the first.
         if at < len(text) and text[at] == "," and self._elements:
             at += 1
             while at < len(text) and text[at] in BLANKS:
@@ -92,6 +98,7 @@ class ArrayLines(io.RawIOBase):
     def _finish(self, behind: str) -> None:
         """The array is closed: nothing but blanks may follow."""
         self._ended, self._text = True, ""
+        # The rest of this piece is checked first, then the rest of the file.
         while behind or (piece := self._file.read(PIECE)):
             if (behind or piece.decode("utf-8", "replace")).strip(BLANKS):
                 raise UnreadableText(

@@ -43,6 +43,7 @@ def whole_lines(
     for number in range(file, len(sources)):
         ends = last_end or after_newline
         yield from _of_one(sources[number], size, number, offset, ends, longest or LONGEST_LINE, stop)
+        # The offset is for the first file only; the others are read from their start.
         offset = 0
 
 
@@ -50,23 +51,30 @@ def _of_one(
     source: Source, size: int, number: int, offset: int, last_end: LastEnd, longest: int, stop: int | None
 ) -> Iterator[Block]:
     with source.open(offset) as opened:
+        # One byte more for the newline that the last line may lack, and padding for the parsers that read words.
         text = room(size + 1 + WIDE_PADDING, np.uint8)
         held = 0  # bytes in the text; the first one is byte ``offset`` of the file
         while stop is None or offset < stop:
+            # Up to the next multiple of size in the file, wherever reading started: blocks end alike on every run.
             goal = (offset + held) // size * size + size - offset
+            # A line goes on past the multiple. The room doubles, so that copying stays linear in its length.
             if text.shape[0] < goal + 1 + WIDE_PADDING:
                 text = _larger(text, held, 2 * goal + 1 + WIDE_PADDING)
             got = source.fill(opened, text.data[held:goal])
             held += got
+            # The file has ended: the rest is its last block, with or without a newline.
             if held < goal:
                 if held:
                     yield _block(source, text, held, number, offset)
                 return
+            # Only the new bytes are searched; those before them had no end of a line.
             cut = last_end(text, held - got, held)
             if cut:
+                # The tail moves to a buffer of its own, for the block keeps this one while it is parsed.
                 rest = _larger(text[cut:], held - cut, size + 1 + WIDE_PADDING + held - cut)
                 yield _block(source, text, cut, number, offset)
                 text, offset, held = rest, offset + cut, held - cut
+            # Without a bound, a binary file without newlines would fill the memory.
             elif held > longest:
                 raise ValueError(
                     f"{source.title}: a line is longer than {longest} bytes, from byte {offset} on. Expected text with "
@@ -96,6 +104,7 @@ def _block(source: Source, text: np.ndarray, size: int, number: int, offset: int
     if text[size - 1] != NEWLINE:  # the file's last line; there is room after it
         text[size] = NEWLINE
         size += 1
+    # A byte-order mark is no part of the first line. It can only stand at the start of a file.
     if offset == 0:
         start = text[: len(BOM)].tobytes()
         if start == BOM:

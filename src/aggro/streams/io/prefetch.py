@@ -34,23 +34,29 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
     def draw() -> tuple[Item, Slot] | None:
         """The next item, and the slot for its result."""
         nonlocal ended
+        # One thread at a time: a generator cannot be advanced by two, and slots must queue in the order of the items.
         with turn:
             if ended:
                 return None
+            # Waiting here, with the turn held, bounds what is in the making; the consumer gives the place back.
             room.acquire()
             slot: Slot = SimpleQueue()
             try:
+                # A second look after the wait: the consumer may have stopped, and released a place to end the wait.
                 if not stopped.is_set():
                     item = next(items)
+                    # The slot queues before the work starts, so that results come in the order of the items.
                     slots.put(slot)
                     return item, slot
             except StopIteration:
                 pass
+            # An error of the iterator queues behind the results before it, and ends the drawing.
             except BaseException as error:
                 slot.put((None, error))
                 slots.put(slot)
             ended = True
             slots.put(None)
+            # Closed while the turn is held: a generator that runs in another thread cannot be closed.
             close = getattr(items, "close", None)
             if close is not None:
                 close()
@@ -61,8 +67,10 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
             item, slot = drawn
             try:
                 slot.put((function(item), None))
+            # Any error goes to the consumer: a thread that dies silently would leave it waiting for ever.
             except BaseException as error:
                 slot.put((None, error))
+            # Forgotten before the next draw, which may wait long; a chunk is large.
             del drawn, item, slot
 
     threads = [threading.Thread(target=work, name=f"aggro-read-{k}", daemon=True) for k in range(workers)]
@@ -70,21 +78,27 @@ def ahead(function: Callable[[Item], Result], items: Iterator[Item], workers: in
         thread.start()
     try:
         while True:
+            # A forked child has none of the threads, and would wait for ever for a result.
             if os.getpid() != process:
                 raise RuntimeError("This stream was opened before the process forked. Open it in the child.")
             slot = slots.get()
             if slot is None:
                 return
             result, error = slot.get()
+            # The place is free as soon as the consumer has the result, so the next item is drawn while it works.
             room.release()
             if error is not None:
                 raise error
             del slot
             yield result
+            # Nothing here may keep a chunk alive that the consumer has let go.
             del result
     finally:
+        # In a forked child there are no threads to stop, and locks may be held by threads that do not exist.
         if os.getpid() == process:
             stopped.set()
+            # Wakes a worker that waits for a place; it sees that all is stopped and ends the others.
             room.release()
+            # Bounded, because a thread may wait for input that never comes. The threads are daemons.
             for thread in threads:
                 thread.join(JOIN_SECONDS / workers)

@@ -31,12 +31,14 @@ class ZstdFile(io.RawIOBase):
         return True
 
     def readinto(self, view: Any) -> int:
+        # A block may decompress to nothing; 0 bytes would mean the end of the file.
         while not self._ready:
             piece = self._block() if self._frame is not None else self._start()
             if not piece:
                 return 0
             try:
                 self._ready = memoryview(self._frame.decompress(piece))
+            # As any other damage of a compressed file: the caller adds the name of the file.
             except self._error as error:
                 raise EOFError(str(error)) from error
             if self._frame.eof:
@@ -50,13 +52,16 @@ class ZstdFile(io.RawIOBase):
         """The header of the next frame, which is open then; nothing at the end of the file."""
         while self._has(1):
             magic = self._take(4)
+            # Frames for other programs, such as an index, hold no text. They are passed over, piece by piece.
             if magic[1:] == SKIPPED_FRAME and magic[0] >> 4 == 5:
                 left = int.from_bytes(self._take(4), "little")
                 while left:
                     left -= len(self._take(min(left, READ_BYTES)))
                 continue
+            # What follows a frame must be a frame: damaged bytes must not pass for the end of the file.
             if magic != ZSTD_MAGIC:
                 raise EOFError("a zstd frame starts with other bytes than it should")
+            # The descriptor byte says how long the rest of the header is: window, dictionary and size of the content.
             head = self._take(1)
             single, checksum, dictionary, size = head[0] >> 5 & 1, head[0] >> 2 & 1, head[0] & 3, head[0] >> 6
             more = (0 if single else 1) + (0, 1, 2, 4)[dictionary] + ((single, 2, 4, 8)[size])
@@ -69,6 +74,7 @@ class ZstdFile(io.RawIOBase):
         """The next block of the frame, with the checksum after the last."""
         head = self._take(3)
         number = int.from_bytes(head, "little")
+        # Three bytes: the mark of the last block, two bits of kind, and the size. A run of one byte has only that byte.
         last, kind, size = number & 1, number >> 1 & 3, number >> 3
         return head + self._take((1 if kind == RUN_BLOCK else size) + (4 if last and self._checksum else 0))
 

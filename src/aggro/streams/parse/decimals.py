@@ -24,6 +24,7 @@ LOW_WORD = u8(0xFFFFFFFF)
 @allocating
 def multiply_add(a, factor, more):
     """a ← a·factor + more."""
+    # Two factors below 2^32 and a carry fit into 64 bits, so no wider product is needed.
     carry = u8(more)
     for i in range(u8(LIMBS)):
         carry += a[i] * u8(factor)
@@ -40,6 +41,7 @@ def multiply_power(a, base, exponent):
 @allocating
 def side_of_middle(text, p, shift, bits):
     """−1, 0 or 1: is the decimal at p, times 10^shift, below, at or above the middle of ``bits`` and its successor?"""
+    # The decimal as a whole number N, and the power of ten that belongs to it.
     number = np.zeros(LIMBS, np.uint64)
     exponent = shift
     kept = 0
@@ -48,10 +50,12 @@ def side_of_middle(text, p, shift, bits):
     while True:
         digit = u8(text[p]) - u8(48)
         if digit < u8(10):
+            # Leading zeros are not counted: they take no room in N.
             if kept < MOST_DIGITS:
                 multiply_add(number, 10, digit)
                 kept += kept > 0 or digit > u8(0)
                 exponent -= points
+            # Beyond 800 digits only matters whether anything is left; digits before the point still raise the power.
             else:
                 more |= digit > u8(0)
                 exponent += 1 - points
@@ -61,9 +65,11 @@ def side_of_middle(text, p, shift, bits):
             break
         p += u8(1)
 
+    # The middle lies half a unit above m·2^e, so it is (2m + 1)·2^(e − 1).
     middle = np.zeros(LIMBS, np.uint64)
     power = np.int64(bits >> u8(52))
     whole = bits & u8(2**52 - 1)
+    # Normal numbers have a hidden leading bit; subnormal ones do not, and share the smallest exponent.
     if power > 0:
         whole += u8(2**52)
     whole = whole + whole + u8(1)
@@ -71,11 +77,14 @@ def side_of_middle(text, p, shift, bits):
     middle[1] = whole >> LIMB
     two = max(power, 1) - 1076
 
+    # Negative powers move to the other side as factors, so that both sides are whole numbers.
     multiply_power(number, 10, max(exponent, 0))
     multiply_power(middle, 10, max(-exponent, 0))
     multiply_power(middle, 2, max(two, 0))
     multiply_power(number, 2, max(-two, 0))
+    # From the highest limb down: the first difference decides.
     for i in range(LIMBS - 1, -1, -1):
         if number[i] != middle[i]:
             return 1 if number[i] > middle[i] else -1
+    # Equal so far: digits that were cut off put the decimal above the middle.
     return 1 if more else 0

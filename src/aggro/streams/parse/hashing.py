@@ -32,12 +32,14 @@ def mix(h):
 def hash_bytes(text, start, end, seed):
     """The hash of text[start:end]; seven bytes after it are read, and do not matter."""
     length = end - start
+    # The length goes in first: without it, a text and the same text with zero bytes behind would be alike.
     h = mix(seed ^ (length * B))
     p = start
     while p + u8(8) <= end:
         h = mix(h ^ word(text, p))
         p += u8(8)
     left = end - p
+    # Bytes behind the text are masked out, since the last word may reach beyond it.
     if left > u8(0):
         h = mix(h ^ (word(text, p) & ((u8(1) << (left << u8(3))) - u8(1))))
     return h
@@ -46,6 +48,7 @@ def hash_bytes(text, start, end, seed):
 @inline
 def hash_number(number, seed):
     """The hash of a whole number's decimal digits, as if they stood in the text."""
+    # Digits are needed from the front, so the largest power of ten comes first.
     power, length = u8(1), u8(1)
     while number // power >= u8(10):
         power *= u8(10)
@@ -56,6 +59,7 @@ def hash_number(number, seed):
         letters |= (u8(48) + number // power % u8(10)) << (k << u8(3))
         power //= u8(10)
         k += u8(1)
+        # Eight digits fill a word, as in hash_bytes, so that both give the same hash.
         if k == u8(8) or power == u8(0):
             h = mix(h ^ letters)
             letters, k = u8(0), u8(0)
@@ -87,6 +91,7 @@ def number_keys(keys: np.ndarray, columns: np.ndarray, firsts: np.ndarray) -> in
     ``columns[i]`` becomes the number of ``keys[i]``, ``firsts[c]`` where number c appeared first. Different
     texts with one 64-bit hash would be taken for one: among ten million that happens once in 400,000 files.
     """
+    # At least twice as many slots as keys, so that probes stay short; a power of two, so that a mask is enough.
     size = 2 ** max(4, (2 * keys.shape[0] - 1).bit_length())
     return int(number_in(np.zeros(size, np.uint32), new_scatter(), keys, columns, firsts))
 
@@ -100,9 +105,11 @@ def number_in(table, scatter, keys, columns, firsts):
     mask = u8(table.shape[0]) - u8(1)
     n = u8(0)
     for i in range(u8(keys.shape[0])):
+        # Linear probing. The whole key is compared, not only its slot.
         slot = scattered(scatter, keys[i]) & mask
         while table[slot] != np.uint32(0) and keys[firsts[u8(table[slot] - np.uint32(1))]] != keys[i]:
             slot = (slot + u8(1)) & mask
+        # An empty slot: the key is new, and gets the next number.
         if table[slot] == np.uint32(0):
             firsts[n] = i
             n += u8(1)

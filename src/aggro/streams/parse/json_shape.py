@@ -25,11 +25,13 @@ def find_shape(text):
     while p < u8(text.shape[0]):
         letter = text[p]
         if letter == NEWLINE:
+            # A string that is not closed must not hide the lines after it.
             lines += not blank
             quoted, blank = False, True
         elif quoted:
             if letter == QUOTE:
                 quoted = False
+            # An escaped letter, such as a quote, does not end the string; a line break does, even behind a backslash.
             elif letter == BACKSLASH and p + u8(1) < u8(text.shape[0]) and text[p + u8(1)] != NEWLINE:
                 p += u8(1)
         elif letter not in BLANKS:
@@ -40,6 +42,7 @@ def find_shape(text):
                 depth += 1
                 deepest = max(deepest, depth)
             elif letter in CLOSES:
+                # A surplus of closing brackets does not make up for opening ones that follow.
                 depth = max(depth - 1, 0)
         p += u8(1)
     return lines + (not blank), deepest

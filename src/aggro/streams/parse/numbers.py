@@ -53,8 +53,10 @@ def _powers_of_five() -> np.ndarray:
     floats, and the product must not fall short of it.
     """
     rows = []
+    # The exponent of 5 alone: 10^q is 5^q·2^q, and the power of two only moves the float's exponent.
     for q in range(LEAST_POWER, MOST_POWER + 1):
         power = 5 ** abs(q)
+        # For negative q the reciprocal, with bits to spare; then exactly 128 bits are kept.
         bits = (1 << power.bit_length() + 255) // power if q < 0 else power << 128
         bits >>= bits.bit_length() - 128
         bits += -27 <= q < 0
@@ -68,38 +70,47 @@ FIVES = _powers_of_five()
 @inline
 def nearest(w, q):
     """The bits of the float64 nearest to w·10^q; those of infinity where that is too large."""
+    # 0, or too small for any float.
     if w == u8(0) or q < LEAST_POWER:
         return u8(0)
     if q > MOST_POWER:
         return INFINITY_BITS
+    # Normalised, so that the leading 1 of the product is in the highest bit or the one below it.
     zeros = leading_zeros(w)
     w <<= zeros
     k = u8(q - LEAST_POWER)
+    # The upper 64 bits of 5^q are enough, unless a carry from the lower ones could reach the bits that count.
     top, low = high_half(w, FIVES[k, u8(0)]), w * FIVES[k, u8(0)]
     if top & u8(511) == u8(511):  # the nine bits below the 55 that count are ones: a carry would matter
         more = high_half(w, FIVES[k, u8(1)])
         low += more
         top += u8(low < more)
+    # 54 bits are kept: the 53 of the significand and one to round by.
     leads = top >> SIGN
     shift = leads + u8(9)
     m = top >> shift  # 53 bits and the one that rounds
     exponent = ((217706 * q) >> 16) + 63 + 1023 + np.int64(leads) - np.int64(zeros)  # 217706 ≈ 2^16·log2(10)
     if exponent <= 0:
+        # A shift by 64 bits or more is undefined; the number is 0 there in any case.
         if exponent <= -63:
             return u8(0)
+        # A subnormal number has fewer bits: it is shifted into place before it is rounded.
         m >>= u8(1 - exponent)
         m += m & u8(1)
         return m >> u8(1)  # 2^52 here is the bit pattern of the smallest normal number, as it should be
     # Halfway exactly, which only small powers can be, goes to the even neighbour.
     if low <= u8(1) and q >= -4 and q <= 23 and m & u8(3) == u8(1) and m << shift == top:
         m -= u8(1)
+    # Half up: a 1 in the rounding bit carries into the significand.
     m += m & u8(1)
     m >>= u8(1)
+    # The carry made a 54th bit: the significand is 2^52 again, and the exponent one more.
     if m >= EXACT_SIGNIFICAND:
         m = FRACTION
         exponent += 1
     if exponent >= 2047:
         return INFINITY_BITS
+    # The leading 1 is implied in a float64, so it is taken off.
     return (m - FRACTION) | (u8(exponent) << u8(52))
 
 
@@ -116,6 +127,7 @@ def careful(text, p):
     if negative or text[p] == PLUS:
         p += u8(1)
     first = p
+    # 19 digits always fit 64 bits. Further ones only move the exponent, and whether any is not 0 is kept.
     w = u8(0)
     kept = 0
     q = 0
@@ -129,6 +141,7 @@ def careful(text, p):
                 kept += w > u8(0)
                 q -= points
             else:
+                # A digit that is dropped before the point makes the number ten times as large.
                 more |= digit > u8(0)
                 q += 1 - points
         elif text[p] == POINT and points == 0:
@@ -139,21 +152,26 @@ def careful(text, p):
     if np.int64(p - first) == points:
         return 0.0, start, BAD
     shift = 0
+    # With the bit of small letters set, E and e are one letter.
     if text[p] | TO_LOWER == LETTER_E:
         p += u8(1)
         down = text[p] == MINUS
         if down or text[p] == PLUS:
             p += u8(1)
+        # An exponent without a digit is not part of the grammar.
         if u8(text[p]) - ZERO >= u8(10):
             return 0.0, start, BAD
         while u8(text[p]) - ZERO < u8(10):
+            # Bounded, so that a long exponent cannot overflow into a small one.
             shift = min(shift * 10 + np.int64(text[p]) - 48, FAR_EXPONENT)
             p += u8(1)
         if down:
             shift = -shift
     bits = nearest(w, q + shift)
+    # w and w + 1 bracket the number. If they round alike, the digits left out do not matter.
     if more and bits != nearest(w + u8(1), q + shift):
         side = side_of_middle(text, first, shift, bits)
+        # Above the middle the next float is nearer; at the middle, the even one.
         bits += u8(side > 0 or (side == 0 and bits & u8(1) == u8(1)))
     if bits >= INFINITY_BITS:
         return 0.0, start, TOO_LARGE
@@ -177,6 +195,7 @@ def number(text, p):
     negative = u8(text[p] == MINUS)
     p += negative
     first = p
+    # No check for overflow in the loop: the digits are counted afterwards, and too many take the careful road.
     w = u8(0)
     digit = u8(text[p]) - ZERO
     while digit < u8(10):
@@ -187,6 +206,7 @@ def number(text, p):
     if text[p] == POINT:
         p += u8(1)
         point = p
+        # Eight digits of the fraction at a time; the mask of digits tells where it ends.
         letters = word(text, p)
         run = digit_run(letters)
         while run == u8(8):
@@ -198,10 +218,12 @@ def number(text, p):
         w = w * WHOLE_TENS[run] + eight_digits((letters << (u8(56) - (run << u8(3)))) << u8(8))
         p += run
         places = p - point
+        # The point stands among the letters and is no digit.
         first += u8(1)
     # p - first is the number of digits; 0 wraps to a huge one.
     if p - first - u8(1) >= u8(19) or text[p] | TO_LOWER == LETTER_E:
         return careful(text, start)
+    # Clinger's case: both w and the power of ten are exact floats, so one division rounds correctly.
     if w < EXACT_SIGNIFICAND and places <= u8(22):
         value = quotient(w, places)
         return -value if negative else value, p, OK
@@ -215,6 +237,7 @@ def short_number(text, p, marks):
     ``marks`` has bit k set where byte p + k is no digit (``no_digits``). What follows the number is for the caller to
     judge: it may be an exponent, or nonsense. No branch depends on the sign or on how many digits there are.
     """
+    # The sign is a number, 0 or 1, and moves the start: random signs cost no branch.
     negative = u8(text[p] == MINUS)
     first = p + negative
     marks >>= negative
@@ -224,14 +247,18 @@ def short_number(text, p, marks):
     digits = whole
     letters = word(text, first)
     end = first + whole
+    # The next mark after the point ends the number. The digits before and behind it are joined by a mask.
     if text[end] == POINT:
         digits = trailing_zeros(marks & (marks - u8(1))) - u8(1)
         end = first + digits + u8(1)
         behind = ALL_BITS << (whole << u8(3))
         letters = (letters & ~behind) | (word(text, first + u8(1)) & behind)
+    # No digit wraps to a huge number, so one comparison finds both too few and too many.
     if digits - u8(1) >= u8(8):
         return 0.0, p, False
+    # Shifted to the top of the word: the bytes below become zeros, which read as leading zeros.
     w = eight_digits(letters << (u8(64) - (digits << u8(3))))
+    # At most eight digits and a power of ten up to 10^8: both are exact floats, and one division rounds correctly.
     bits = u8(bits_of(quotient(w, digits - whole))) | negative << SIGN
     return u8(bits).view(np.float64), end, True
 
@@ -242,6 +269,7 @@ def one_digit(text, p):
     negative = u8(text[p] == MINUS)
     first = p + (negative | u8(text[p] == PLUS))
     digit = u8(text[first]) - ZERO
+    # Whatever the letter is, a float is made of it: the caller looks at the flag.
     bits = u8(bits_of(np.float64(np.int64(digit)))) | negative << SIGN
     return u8(bits).view(np.float64), first + u8(1), digit < u8(10)
 

@@ -29,11 +29,14 @@ def find_separators(text, size, ends):
     """Write where the separators of text[:size] stand, in order; some of the padding may follow."""
     n = u8(0)
     for p in range(u8(0), size, u8(WINDOW_OF_BYTES)):
+        # 64 bytes make one word of marks, a bit for each byte.
         marks = up_to_space(text, p) | up_to_space(text, p + u8(WINDOW_OF_BYTES // 2)) << u8(WINDOW_OF_BYTES // 2)
         count = bits_set(marks)
+        # Eight are written always, without a branch; those beyond the count are overwritten by the next window.
         for k in range(USUAL_SEPARATORS):
             ends[n + k] = np.uint32(p + trailing_zeros(marks))
             marks &= marks - u8(1)
+        # More than eight separators in 64 bytes are rare, so this loop seldom runs and is well predicted.
         for k in range(USUAL_SEPARATORS, count):
             ends[n + k] = np.uint32(p + trailing_zeros(marks))
             marks &= marks - u8(1)
@@ -43,6 +46,7 @@ def find_separators(text, size, ends):
 @inline
 def separator_from(p, ends, j):
     """The number of the first separator from p on; those before number j are known to stand before p."""
+    # Few steps: the caller's j is at most some words behind.
     while u8(ends[j]) < p:
         j += u8(1)
     return j

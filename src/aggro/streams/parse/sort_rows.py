@@ -26,23 +26,28 @@ def tidy(indptr, indices, data):
         start, end = end, u8(indptr[i + u8(1)])
         length = end - start
         if length <= u8(SHORT_ROW):
+            # The columns are compared as they were given, before any sorting.
             repeats = length == known
             for k in range(min(length, known)):
                 repeats &= indices[start + k] == given[k]
             if repeats:
+                # The order is found when the columns come a second time: rows that never repeat do not pay for it.
                 if not is_ordered:
                     for k in range(length):
                         at = k
+                        # Strictly greater: equal columns keep their order, and are summed in it.
                         while at > u8(0) and given[places[at - u8(1)]] > given[k]:
                             places[at] = places[at - u8(1)]
                             at -= u8(1)
                         places[at] = k
                     is_ordered = True
+                # Values go through a buffer, because the row is overwritten in place.
                 for k in range(length):
                     values[k] = data[start + k]
                 for k in range(length):
                     indices[start + k], data[start + k] = given[places[k]], values[places[k]]
             else:
+                # A new list of columns: remembered as given, then sorted by insertion, which is fastest for short rows.
                 known, is_ordered = length, False
                 for k in range(length):
                     given[k] = indices[start + k]
@@ -54,9 +59,11 @@ def tidy(indptr, indices, data):
                         at -= u8(1)
                     indices[at], data[at] = column, value
         else:
+            # Stable as well, so that repeated columns are summed in the order in which they came.
             order = np.argsort(indices[start:end], kind="mergesort")
             indices[start:end] = indices[start:end][order]
             data[start:end] = data[start:end][order]
+        # The rows move to the left as repeats vanish; kept never passes k, so nothing unread is overwritten.
         first = kept
         for k in range(start, end):
             if kept > first and indices[kept - u8(1)] == indices[k]:

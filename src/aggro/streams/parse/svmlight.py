@@ -51,6 +51,7 @@ def is_blank(letter):
 def skip_comment(text, p):
     """From «#» to the end of the line: (where, problem)."""
     while text[p] != NEWLINE:
+        # A NUL byte is a sign of a binary file, and a comment must not hide it.
         if text[p] == 0:
             return p, bad_lines.HOLDS_NUL
         p += u8(1)
@@ -68,6 +69,7 @@ def skip_query(text, p):
     first = p
     while u8(text[p]) - ZERO < TEN:
         p += u8(1)
+    # The number must end here; «qid:1x» is an error, not a query id and a rest.
     if p == first or not (is_blank(text[p]) or text[p] == NEWLINE or text[p] == HASH):
         return start, bad_lines.BAD_QUERY
     return p, bad_lines.GOOD
@@ -79,8 +81,10 @@ def read_label(text, p):
     label, end, code = number(text, p)
     if code == TOO_LARGE:
         return label, p, bad_lines.LARGE_LABEL
+    # The number must be a whole word: «1x» is no label.
     if code == OK and (is_blank(text[end]) or text[end] == NEWLINE or text[end] == HASH):
         return label, end, bad_lines.GOOD
+    # With a colon behind it, it is the first pair of a line without a label.
     return label, p, bad_lines.NO_LABEL if code == OK and text[end] == COLON else bad_lines.BAD_LABEL
 
 
@@ -99,6 +103,7 @@ def index_problem(text, p, index, digits):
     """Why the index that ends before p is refused."""
     if text[p] != COLON or digits == u8(0):
         return bad_lines.BAD_PAIR
+    # Too many digits may have wrapped to 0, so only a short index is called 0.
     return bad_lines.ZERO_INDEX if index == u8(0) and digits <= LONGEST_INDEX else bad_lines.HUGE_INDEX
 
 
@@ -108,29 +113,36 @@ def usual_pairs(text, p, ends, j, base, k, indices, data, top, last, ascending):
 
     Where they end, and what is known then: (where, j, number of pairs so far, largest column, the last, order).
     """
+    # The end of the word is known beforehand, so a pair does not wait for the one before it.
     while True:
         end = u8(ends[j])
         marks = no_digits(text, p)
         length = trailing_zeros(marks)
+        # Length 0 wraps to a huge number: one comparison refuses both no index and a long one.
         if length - u8(1) >= u8(8) or text[p + length] != COLON:
             break
         value, stop, is_short = short_number(text, p + length + u8(1), marks >> (length + u8(1)))
+        # The value must end where the word ends; anything else is for the careful way.
         if not is_short or stop != end:
             break
         letters = word(text, p)
+        # Most indices have at most four digits, and a shorter chain of multiplications reads those.
         if length <= u8(4):
             column = four_digits(letters << (u8(32) - (length << u8(3)))) - base
         else:
             column = eight_digits(letters << (u8(64) - (length << u8(3)))) - base
+        # An index 0 of a file that counts from 1 wraps to a huge column, and is refused here.
         if column >= INDEX_LIMIT:
             break
         data[k] = value
         indices[k] = np.uint32(column)
+        # The order is noted on the way: rows that ascend need no sorting later.
         ascending &= np.int64(column) > last
         last = np.int64(column)
         top = max(top, last)
         k += u8(1)
         p = end
+        # A tab, a comment or the line's end is left to the careful way.
         if text[p] != SPACE:
             break
         p += u8(1)
@@ -144,6 +156,7 @@ def read_pairs(text, p, ends, j, base, k, indices, data):
 
     ``ends`` is where words end, the first j of which stand before p.
     """
+    # A query id may only come before the first pair, and once.
     begin = k
     queries = 0
     top, last, ascending = np.int64(-1), np.int64(-1), True
@@ -168,16 +181,19 @@ def read_pairs(text, p, ends, j, base, k, indices, data):
                     continue
                 return p, j, k, problem, top, ascending
             return p, j, k, pair_problem(text, p), top, ascending
+        # First all pairs of the usual form at once; the careful way takes only the one that stopped them.
         start, j = p, separator_from(p, ends, j)
         p, j, k, top, last, ascending = usual_pairs(text, p, ends, j, base, k, indices, data, top, last, ascending)
         if p > start:
             continue
+        # The careful way: an index of any length. It may wrap; the length is checked below.
         index = u8(0)
         while digit < TEN:
             index = index * TEN + digit
             p += u8(1)
             digit = u8(text[p]) - ZERO
         column = index - base  # wraps to a huge number where it would be negative
+        # Beyond 18 digits the index may have wrapped, whatever it looks like.
         if text[p] != COLON or column >= INDEX_LIMIT or p - start > LONGEST_INDEX:
             return start, j, k, index_problem(text, p, index, p - start), top, ascending
         value, p, code = number(text, p + u8(1))
@@ -200,6 +216,7 @@ def parse_lines(text, size, base, skip_bad, ends, labels, indptr, indices, data)
     """
     end = u8(size)
     base = u8(base)
+    # All ends of words are found first, in windows of 64 bytes.
     find_separators(text, end, ends)
     p = u8(0)
     j = u8(0)
@@ -213,12 +230,14 @@ def parse_lines(text, size, base, skip_bad, ends, labels, indptr, indices, data)
     while p < end:
         while is_blank(text[p]):
             p += u8(1)
+        # Blank lines count as lines, so that later errors name the right one, but not as rows.
         if text[p] == NEWLINE:
             p += u8(1)
             lines += 1
             continue
         is_row = text[p] != HASH
         if is_row:
+            # Most labels are one digit; all others take the way of any number.
             label, after, is_digit = one_digit(text, p)
             if is_digit and is_blank(text[after]):
                 p, problem = after, bad_lines.GOOD
@@ -227,20 +246,24 @@ def parse_lines(text, size, base, skip_bad, ends, labels, indptr, indices, data)
         else:
             label = 0.0
             p, problem = skip_comment(text, p)
+        # k moves on only after the whole line is good, so the pairs of a bad line are overwritten.
         filled, highest, ordered = k, np.int64(-1), True
         if problem == bad_lines.GOOD and is_row:
             p, j, filled, problem, highest, ordered = read_pairs(text, p, ends, j, base, k, indices, data)
         if problem != bad_lines.GOOD:
+            # Only the first problem is kept: its place makes the message, and the others are counted.
             if bad == 0:
                 first_problem, first_line, first_byte = problem, lines, np.int64(p)
             bad += 1
             if not skip_bad:
                 break
+            # To the end of the bad line, from wherever it was given up.
             while text[p] != NEWLINE:
                 p += u8(1)
         elif is_row:
             labels[row] = label
             row += u8(1)
+            # Also the largest column and the order are those of good rows alone.
             k = filled
             top = max(top, highest)
             ascending &= ordered
@@ -252,6 +275,7 @@ def parse_lines(text, size, base, skip_bad, ends, labels, indptr, indices, data)
 
 def parse(block: Block, *, zero_based: bool = False, skip_bad: bool = False) -> Parsed:
     """The rows of a block of whole lines."""
+    # Rooms for the worst case, so that the compiled loop needs no checks of bounds.
     n_pairs, n_lines = block.size // 4 + 1, block.most_lines()  # at most: «1:1 » and «1\n»
     labels, indptr = room(n_lines), room(n_lines + 1, np.int64)
     indices, data = room(n_pairs, np.uint32), room(n_pairs)

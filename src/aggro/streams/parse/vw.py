@@ -96,12 +96,14 @@ def is_no_number(text, p):
     """
     if text[p] == MINUS or text[p] == PLUS:
         p += u8(1)
+    # Vowpal Wabbit reads these as floats; they are no words, and no numbers to learn from, either.
     if spells(text, p, 0, 3) or spells(text, p, 3, 3) or spells(text, p, 3, 8):
         return False
     if text[p] == POINT:
         p += u8(1)
     if is_digit(text[p]):
         return False
+    # A bare exponent is 0 to Vowpal Wabbit, so it is no word.
     if text[p] | TO_LOWER == LETTER_E:
         after = p + u8(1)
         if text[after] == MINUS or text[after] == PLUS:
@@ -110,6 +112,7 @@ def is_no_number(text, p):
             after += u8(1)
         if ends_value(text[after]):
             return False
+    # A sign or a point alone is no word.
     return not ends_value(text[p])
 
 
@@ -131,11 +134,13 @@ def read_head(text, p, words):
     tabs = False
     count = 0
     while True:
+        # Vowpal Wabbit splits the head at spaces only, so a tab would join two words. It is refused below.
         while is_blank(text[p]):
             if text[p] != SPACE and not tabs:
                 tabs, tab = True, p
             p += u8(1)
         first = p
+        # The error of a line without a bar points to its first word.
         if count == 0:
             start = p
         while not (ends_value(text[p]) or text[p] == NUL):
@@ -147,6 +152,7 @@ def read_head(text, p, words):
             if text[after] != SPACE and not tabs:
                 tabs, tab = True, after
             after += u8(1)
+        # The line ends without a bar, so it is no example.
         if text[after] == NEWLINE:
             return label, from_, to, importance, start, bad_lines.NO_BAR
         # A word that touches the bar is a tag, and so is one with a quote before it.
@@ -156,18 +162,22 @@ def read_head(text, p, words):
             return label, from_, to, importance, after, bad_lines.GOOD
         value, end, code = number(text, first)
         is_number = code == OK and end == p
+        # A colon or comma in the label: costs, actions or several classes, which are refused by name.
         if count == 0 and not is_number and has_letter(text, first, p, COLON, COMMA):
             return label, from_, to, importance, first, bad_lines.SEVERAL_LABELS
+        # Labels are words: a number is a word, too, but what Vowpal Wabbit would read as a broken number is not.
         if count == 0 and words:
             if not is_number and not is_no_number(text, first):
                 return label, from_, to, importance, first, bad_lines.BAD_HEAD
             from_, to = first, p
+        # The labels are numbers here, so a word has an error of its own: the data mix both.
         elif count == 0 and not is_number and is_no_number(text, first):
             return label, from_, to, importance, first, bad_lines.WORD_LABEL
         elif not is_number or count == 3:
             return label, from_, to, importance, first, bad_lines.BAD_HEAD
         elif count == 0:
             label = value
+        # The second number is the importance. The third, the base, is checked and forgotten.
         elif count == 1:
             if value < 0.0:
                 return label, from_, to, importance, first, bad_lines.NEGATIVE_IMPORTANCE
@@ -179,6 +189,7 @@ def read_head(text, p, words):
 def read_value(text, p):
     """The number after a colon: (value, where it ends, problem)."""
     value, end, code = number(text, p)
+    # The value must be a whole word: «1x» is no number.
     if code == BAD or (code == OK and not ends_value(text[end])):
         return value, p, bad_lines.BAD_VALUE
     return value, end, bad_lines.GOOD if code == OK else bad_lines.LARGE_VALUE
@@ -201,18 +212,22 @@ def usual_features(text, p, ends, j, seed, scale, shift, k, columns, data):
     while True:
         end = u8(ends[j])
         length = trailing_zeros(name_ends(text, p))
+        # Length 0 wraps to a huge number: one comparison refuses both no name and one beyond the window.
         if length - u8(1) >= u8(31) or text[p + length] != COLON:
             break
         at = p + length + u8(1)
         value, stop, is_short = short_number(text, at, no_digits(text, at))
         value *= scale
         is_last = text[end] == NEWLINE
+        # Anything but a short number up to the word's end is for the careful way, and so is a product that overflows.
         if not is_short or stop != end or not (is_last or text[end] == SPACE) or not abs(value) < np.inf:
             break
+        # The namespace's hash is the seed, so that a name in two namespaces is two features.
         columns[k] = np.uint32(hash_bytes(text, p, p + length, seed) >> shift)
         data[k] = value
         k += u8(1)
         p = end
+        # The newline stays for the caller, which ends the row there.
         if is_last:
             break
         p += u8(1)
@@ -226,6 +241,7 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
 
     ``ends`` is where words end, the first j of which stand before p.
     """
+    # The first letter is a bar, which sets all these.
     space_start, space_end = p, p
     seed = u8(0)
     scale = 1.0
@@ -239,11 +255,15 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
         elif letter == BAR:
             space_start = p + u8(1)
             space_end = name_end(text, space_start)
+            # The namespace is hashed once; its features take the hash as their seed.
             seed = hash_bytes(text, space_start, space_end, u8(0))
+            # Scale and count are those of one namespace, and start again at each bar.
             scale = 1.0
             unnamed = u8(0)
             p = space_end
             if text[p] == COLON:
+                # A scale needs a name: «
+                # :2» is malformed.
                 if space_end == space_start:
                     return p, j, k, bad_lines.BAD_NAMESPACE
                 scale, p, problem = read_value(text, p + u8(1))
@@ -253,12 +273,14 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
                 return p, j, k, bad_lines.BAD_NAMESPACE
         else:
             first = p
+            # The usual form is read in one go where columns are hashed; names need the places of each feature.
             if places.shape[0] == 0:
                 j = separator_from(p, ends, j)
                 p, j, k = usual_features(text, p, ends, j, seed, scale, shift, k, columns, data)
                 if p > first:
                     continue
             end = name_end(text, p)
+            # Neither a name nor a colon: a NUL byte.
             if end == p and letter != COLON:
                 return p, j, k, bad_lines.LOST_TEXT
             key = hash_bytes(text, p, end, seed)
@@ -266,11 +288,14 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
             value = 1.0
             if text[p] == COLON:
                 value, p, problem = read_value(text, p + u8(1))
+                # A value that is a word joins the name: «colour:red» is a feature of its own with the value 1.
                 if problem == bad_lines.BAD_VALUE and end > first and is_no_number(text, p):
                     value, problem = 1.0, bad_lines.GOOD
                     end = text_end(text, p)
+                    # The name's hash is the seed for the text, so «a:b» differs from «ab».
                     key = hash_bytes(text, p, end, key)
                     p = end
+                    # A NUL ends a text, but it never belongs into one.
                     if text[p] == NUL:
                         return p, j, k, bad_lines.HOLDS_NUL
                 else:
@@ -279,11 +304,14 @@ def read_features(text, p, ends, j, shift, k, keys, columns, data, places):
                     return p, j, k, problem
             else:
                 value = scale
+            # The product of value and scale can overflow, although both are finite.
             if not abs(value) < np.inf:
                 return first, j, k, bad_lines.LARGE_VALUE
             unnamed_here = end == first
+            # Its number is hashed as its digits, so that «:0.3» and «0:0.3» are one feature.
             if unnamed_here:
                 key = hash_number(unnamed, seed)
+            # Only places are kept: a name is decoded later, once for each different key.
             if places.shape[0] > 0:
                 places[k, u8(0)] = np.uint32(space_start)
                 places[k, u8(1)] = np.uint32(space_end)
@@ -306,6 +334,7 @@ def parse_lines(text, size, skip_bad, ends, shift, labels, words, weights, indpt
     """
     end = u8(size)
     shift = u8(shift)
+    # All ends of words are found first, in windows of 64 bytes.
     find_separators(text, end, ends)
     p = u8(0)
     j = u8(0)
@@ -322,10 +351,12 @@ def parse_lines(text, size, skip_bad, ends, shift, labels, words, weights, indpt
             p += u8(1)
         if text[p] != NEWLINE:
             label, after, is_digit = one_digit(text, p)
+            # The usual head is one digit, a space and the bar. All else is read word by word, from the line's start.
             if is_digit and words.shape[0] == 0 and text[after] == SPACE and text[after + u8(1)] == BAR and begin == p:
                 first, last, importance, p, problem = p, p, np.nan, after + u8(1), bad_lines.GOOD
             else:
                 label, first, last, importance, p, problem = read_head(text, begin, words.shape[0] > 0)
+            # k moves on only after the whole line is good, so the features of a bad line are overwritten.
             filled = k
             if problem == bad_lines.GOOD:
                 p, j, filled, problem = read_features(text, p, ends, j, shift, k, keys, columns, data, places)
@@ -336,6 +367,7 @@ def parse_lines(text, size, skip_bad, ends, shift, labels, words, weights, indpt
                 else:
                     labels[row] = label
                 weights[row] = 1.0
+                # NaN means that no importance was given. It alone differs from itself.
                 if importance == importance:
                     weights[row] = importance
                     weighted = True
@@ -343,11 +375,13 @@ def parse_lines(text, size, skip_bad, ends, shift, labels, words, weights, indpt
                 k = filled
                 indptr[row] = np.int64(k)
             else:
+                # Only the first problem is kept: its place makes the message, and the others are counted.
                 if bad == 0:
                     first_problem, first_line, first_byte = problem, lines, np.int64(p)
                 bad += 1
                 if not skip_bad:
                     break
+                # To the end of the bad line, from wherever it was given up.
                 while text[p] != NEWLINE:
                     p += u8(1)
         p += u8(1)
@@ -359,6 +393,7 @@ def parse(block: Block, *, bits: int = 18, named: bool = False, words: bool = Fa
     """The rows of a block of whole lines."""
     most, n_lines = block.size // 2 + 1, block.most_lines()  # a feature is at least « a», a line «|\n»
     labels, weights, indptr = room(0 if words else n_lines), room(n_lines), room(n_lines + 1, np.int64)
+    # Room only for what will be written: labels as numbers or words, columns by hash or by name.
     spans = room(2 * n_lines if words else 0, np.uint32).reshape(-1, 2)
     keys, places = room(most if named else 0, np.uint64), room(4 * most if named else 0, np.uint32).reshape(-1, 4)
     columns, data, ends = room(0 if named else most, np.uint32), room(most), room_for_separators(block.size)
@@ -384,6 +419,7 @@ def _named(block: Block, keys: np.ndarray, places: np.ndarray) -> tuple[np.ndarr
     columns, firsts = np.empty(keys.shape[0], np.uint32), np.empty(keys.shape[0], np.uint64)
     n = number_keys(keys, columns, firsts)
     text = block.bytes()
+    # Names are decoded once for each different key, not for each feature.
     names = [
         f"{_decoded(escaped(text[a:b]))}^{c if d == UNNAMED else _decoded(text[c:d])}"
         for a, b, c, d in places[firsts[:n].astype(np.int64)].tolist()
@@ -405,6 +441,7 @@ def _words(block: Block, spans: np.ndarray) -> np.ndarray:
     """The labels as texts; objects, with None, where any are missing."""
     text = block.bytes()
     labels = [_decoded(text[a:b]) or None for a, b in spans.tolist()]
+    # None fits only into an array of objects.
     return np.array(labels, object if None in labels or not labels else None)
 
 
@@ -423,8 +460,10 @@ def labels_are_words(head: bytes) -> bool:
         given = before.split(b" ")
         tag = given.pop() if bar else b"'"  # nothing, if a blank stands before the bar
         given = [word for word in given if word]
+        # Behind a blank, the last word is the tag only if it starts with a quote.
         if not tag and given and given[-1].startswith(b"'"):
             given.pop()
+        # A line that the parser would refuse does not decide.
         if bar and given and len(given) <= 3 and all(map(VW_NUMBER.fullmatch, given[1:])):
             label = given[0]
             if VW_NUMBER.fullmatch(label):

@@ -36,6 +36,7 @@ def digit_run(letters):
     A byte is a digit when, after ^ '0', it is below 10: adding 118 then leaves its high bit clear.
     Only a byte that is no digit carries into the next, so the first one is always found.
     """
+    # The bytes are XORed with «0», so that digits become 0 to 9.
     t = letters ^ EVERY_0
     return trailing_zeros(((t + EVERY_118) | t) & HIGH_BITS) >> u8(3)
 
@@ -44,6 +45,7 @@ def digit_run(letters):
 def four_digits(letters):
     """The number that the word's first four bytes write, if they are digits."""
     t = letters & FOUR_LOW_HALVES
+    # Each product adds ten times a byte to its neighbour; the mask keeps every other byte.
     t = ((t * TENS_OF_WORD) >> u8(8)) & TWO_PAIRS
     return ((t * HUNDREDS) >> u8(16)) & ONE_QUAD
 

@@ -18,18 +18,24 @@ Rows = Sequence[Sequence[str]]
 
 def has_header(top: Sequence[str], rows: Rows) -> bool:
     """Is the first line a header? ``rows`` are those below, as many fields in each."""
+    # Blanks around a name do not make it another one.
     top = [field.strip() for field in top]
+    # Names are not all numbers: such a line is a row.
     if all(is_missing(field) or WRITTEN_NUMBER.fullmatch(field) for field in top):
         return False
+    # A header that is repeated below, as in joined files, says nothing about it.
     others = [row for row in rows if [field.strip() for field in row] != top]
     if rows and not others:
         return False  # the same row again and again
     below = [[row[k].strip() for row in others] for k in range(len(top))]
+    # A word above a column of numbers is the surest sign.
     if any(_names_numbers(field, cells) for field, cells in zip(top, below, strict=True)):
         return True
+    # Names rarely come twice; values do.
     named = [field for field in top if field]
     if len(set(named)) < len(named):
         return False
+    # Years that count up are names, although they are numbers.
     count = _count([int(field) for field in top if field.isdecimal()])
     return not any(
         _is_a_cell(field, cells) for field, cells in zip(top, below, strict=True) if not (count and field.isdecimal())
@@ -55,6 +61,7 @@ def _is_a_cell(field: str, cells: Sequence[str]) -> bool:
         return False
     if WRITTEN_NUMBER.fullmatch(field) and not field.isdecimal():
         return True  # 1990 may be a name, 5.1 hardly
+    # In few rows a single repeat counts; in many, it may be chance.
     if cells.count(field) >= (1 if len(cells) < FEW_HEADER_ROWS else 2):
         return True
     if len(field) > LONGEST_HEADER or len(field.split()) >= SENTENCE:

@@ -43,24 +43,30 @@ class Layout:
         known: Mapping[str, Column] | None = None,
     ) -> None:
         self._raw = raw
+        # Whole lines only: a line cut in the middle would have too few fields.
         text = first_rows(source, lambda text: text.rfind(b"\n") + 1, LONGEST_ROW)
         lines = text[:LOOKED_THROUGH].decode("utf-8", "replace").splitlines()
+        # Lines that are to be skipped have no say in the delimiter.
         self.delimiter = _checked(delimiter) or _delimiter(source.name, lines[skip_rows or 0 :])
         self.titles_said = skip_rows is not None
         self.titles = guess_titles(lines, self.delimiter) if skip_rows is None else skip_rows
+        # Everything below is guessed from the text under the titles.
         text = text[self._below_titles(text) :]
         first = first_line(text)
         if not first:
             raise ValueError(f"{source.title} is empty. Expected a line with the names of the columns, or rows.")
         if b"\0" in first:
             raise bad_header('there are NUL bytes. If this is UTF-16 text, say so: encoding="utf-16-le"', source.title)
+        # Files with tabs do not quote: a quote in them is a letter.
         self.quoting = self.delimiter != "\t"
         fields = self.fields(first, source.title)
         self.header_said = header is not None
+        # A name that the model knows makes a header for sure; otherwise the rows below decide.
         if header is None:
             header = not {*self.named(fields)}.isdisjoint(known or ())
             header = header or has_header(fields, self._below(text, len(fields)))
         self.header = header
+        # Without a header, as many fields as the model has columns are taken for these, in their order.
         by_place = None if self.header else names_by_place(known or {}, len(fields))
         self.by_place = by_place is not None
         unnamed = by_place or [f"column{k + 1}" for k in range(len(fields))]
@@ -73,7 +79,9 @@ class Layout:
         In raw streams, blanks around a name are no part of it. Models of other streams may know the name with them.
         """
         if self._raw:
+            # Exports often put blanks behind the commas of a header.
             fields = [name.strip() for name in fields]
+        # One column without a name keeps the empty name; several need names that differ.
         if fields.count("") > 1:
             fields = [name or f"column{k + 1}" for k, name in enumerate(fields)]
         return unique_names(fields)[0]
@@ -86,6 +94,7 @@ class Layout:
         """Where a file goes on below its title lines."""
         at = 0
         for _ in range(self.titles):
+            # Title lines count as raw lines: a quote in a title opens no field.
             at = text.find(b"\n", at) + 1
             if not at:
                 return len(text)
@@ -93,6 +102,7 @@ class Layout:
 
     def fields(self, line: bytes, title: str) -> list[str]:
         """The fields of a first line."""
+        # Lines that end with a carriage return alone make the whole file one line.
         if b"\r" in line:
             raise bad_header("the lines end with carriage returns (CR) alone. Convert it: tr '\\r' '\\n'", title)
         try:
@@ -111,6 +121,7 @@ class Layout:
     def _below(self, text: bytes, width: int) -> list[list[str]]:
         """Some rows after the first line."""
         lines = text.decode("utf-8", "replace").splitlines(keepends=True)
+        # Empty lines may stand above the first line.
         top = next(k for k, line in enumerate(lines) if line.strip())
         rows: list[list[str]] = []
         try:
@@ -118,6 +129,7 @@ class Layout:
                 found = csv.reader(lines[top + 1 :], delimiter=self.delimiter)
             else:
                 found = csv.reader(lines[top + 1 :], delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+            # Rows of another width say nothing about the columns of this header.
             rows += [row for row in islice(found, LOOKED_BELOW) if len(row) == width]
         except csv.Error:  # a field that is very long, say: what came before will do
             pass
@@ -125,12 +137,14 @@ class Layout:
 
     def header_end(self, text: np.ndarray) -> int:
         """Where the rows of a file start."""
+        # The usual case is answered without a copy of the block.
         if not self.header and not self.titles:
             return 0
         letters = text.tobytes()
         below = self._below_titles(letters)
         if not self.header:
             return below
+        # Searched as text, because empty lines may stand above the header.
         start = letters.find(self.top_line(letters), below)
         return letters.find(b"\n", start) + 1 or len(letters)
 
@@ -139,6 +153,7 @@ class Layout:
 
     def last_end(self, text: np.ndarray, start: int, stop: int) -> int:
         """Where the last row of text[:stop] ends; 0 if none does."""
+        # Without a quote every newline ends a row, and the search from the end is far quicker.
         if self.has_quotes(text[:stop]):
             return last_row_end(text, stop, self.delimiter)
         return after_newline(text, start, stop)
@@ -168,6 +183,7 @@ def layout_of(stream: Stream) -> Layout:
 
 def names_by_place(known: Mapping[str, Column], width: int) -> list[str] | None:
     """The names of as many columns as a model knows, or as it needs for a prediction; None if it knows others."""
+    # A file for predictions has all columns of the model, or those without label and weight.
     needed = [name for name, column in known.items() if column.role not in (Role.LABEL, Role.WEIGHT)]
     return next((names for names in ([*known], needed) if names and len(names) == width), None)
 

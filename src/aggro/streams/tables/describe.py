@@ -83,12 +83,15 @@ class Summary:
         import pyarrow.compute as pc
 
         if not isinstance(column, pa.ChunkedArray):
+            # Labels come as an array; what follows expects a column.
             column = pa.chunked_array([pa.array(column.tolist())])
         role, kind = self.column.role, column.type
         number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+        # Floats need no counting of different values, only their range and mean.
         if role in (Role.NUMBER, Role.WEIGHT) and number:
             self._add_floats(pc.cast(column, pa.float64(), safe=False).to_numpy())
             return
+        # Each different value is looked at once, with its count.
         for entry in pc.value_counts(column):
             self._add(entry["values"].as_py(), entry["counts"].as_py())
 
@@ -108,25 +111,30 @@ class Summary:
             return
         role, text = self.column.role, _written(cell)
         if role in (Role.NUMBER, Role.WEIGHT):
+            # The column's own pattern reads its numbers; what it cannot read is a stray.
             number = as_number(cell, self.column.pattern)
             self.strays.add(text, count) if number is None else self.numbers.add(number, count)
         elif role is Role.DATE:
             self._add_moment(cell, text, count)
         elif role is Role.TEXT:
+            # Texts are hardly ever equal, so only their words are counted.
             self.values.total += count
             self.words += count * len(text.split())
         else:
             self.values.add(text, count)
+            # A label of numbers may be classes or a target: both are collected, and as_dict chooses.
             if role is Role.LABEL and (number := as_number(cell, self.column.pattern)) is not None:
                 self.numbers.add(number, count)
 
     def _add_moment(self, cell: Any, text: str, count: int) -> None:
         moment = as_date(text, self.column.pattern) if isinstance(cell, str) else cell
+        # A day and a moment cannot be compared, so a day is its midnight.
         if isinstance(moment, date) and not isinstance(moment, datetime):
             moment = datetime(moment.year, moment.month, moment.day)
         if not isinstance(moment, datetime):
             self.strays.add(text, count)
             return
+        # Moments with and without a zone cannot be compared, either.
         if moment.tzinfo is not None:
             moment = moment.astimezone(UTC).replace(tzinfo=None)
         self.first = moment if self.first is None else min(self.first, moment)
@@ -149,6 +157,7 @@ class Summary:
             told["words_a_cell"] = self.words / max(1, self.values.total)
         elif column.role is Role.DATE:
             told["from"], told["to"] = (None if m is None else m.isoformat(" ") for m in (self.first, self.last))
+        # A label of many different numbers is a target, and its range says more than its commonest values.
         elif self.numbers.n == self.values.total and (self.values.more or len(self.values.counts) > FEW_CLASSES):
             told |= self.numbers.as_dict()
         else:
@@ -167,6 +176,7 @@ def summaries(chunks: Iterable[Chunk], columns: Mapping[str, Column], na: tuple[
     """(how many rows there are, the columns as plain data) of a raw stream."""
     found = {name: Summary(column, na) for name, column in columns.items()}
     rows = 0
+    # Label and weight are not in X: they come as arrays of the chunk.
     single = {column.role: name for name, column in columns.items() if column.role in (Role.LABEL, Role.WEIGHT)}
     for chunk in chunks:
         rows += chunk.n_rows
@@ -197,6 +207,7 @@ def in_words(told: Mapping[str, Any]) -> str:
         parts.append(f"{told['missing']:,} missing")
     if "strays" in told:
         parts.append(f"{told['strays']['cells']:,} stray: {_named(told['strays'])}")
+    # The reason is shown where it may surprise: for what is left out, for the label, and for what you said.
     if told["role"] in (Role.ID, Role.IGNORE, Role.LABEL) or told["said"]:
         parts.append(told["why"])
     elif told.get("pattern"):

@@ -39,8 +39,10 @@ class Roles(NamedTuple):
     def find(cls, columns: list[str], label: Any, weight: str | None, text: Any, title: str) -> Roles:
         """The roles as given, checked; the label by default the column of that name, or the last one."""
         texts = (text,) if isinstance(text, str) else tuple(text)
+        # A label named in DEFAULT_LABELS wins in the order of that list, not in that of the columns.
         if label is None or label is True:
             named = [name for wanted in DEFAULT_LABELS for name in columns if name.lower() == wanted]
+            # With label=True only such a name counts; with None the last column is the label.
             label = next(iter(named or (columns[-1:] if label is None else ())), None)
         roles = cls(label or None, weight, texts)
         roles.check(columns, title)
@@ -89,6 +91,7 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
             coded[name] = _category_column(column, name)
     features = [name for name in table.column_names if name in numbers or name in coded]
     columns = [coded[name] if name in coded else Coded(NO_CODES, numbers[name], [name]) for name in features]
+    # One category makes most cells 0, so a sparse matrix; numbers alone fill a dense one.
     matrix = _sparse if coded or texts else _dense
     X, total = matrix(columns, table.num_rows)
     # A sum is quicker than a mask, and NaN if any value is (or if infinities meet: then look closer).
@@ -96,6 +99,7 @@ def encode(table: Any, roles: Roles) -> tuple[Any, np.ndarray | None, np.ndarray
         columns = [_without_gaps(column) for column in columns]
         X, _ = matrix(columns, table.num_rows)
     names = [name for column in columns for name in column.names]
+    # Blocks of words stand behind the other columns.
     for words, places in texts:
         from scipy.sparse import hstack
 
@@ -108,6 +112,7 @@ def plain_columns(schema: Any, nested: bool = False) -> list[str]:
     """The columns that can be read, with ``nested`` also those that can be flattened; the names of all are checked."""
     if not len(schema):
         raise ValueError("the table has no columns")
+    # Features are matched by name, so two columns with one name could not be told apart.
     for name in schema.names:
         if schema.names.count(name) > 1:
             raise ValueError(f"there are two columns {name!r}. Give them different names")
@@ -130,6 +135,7 @@ def is_readable(kind: Any) -> bool:
     import pyarrow as pa
 
     if pa.types.is_struct(kind):
+        # One readable field is enough: the others are left out when the record is flattened.
         return any(is_readable(kind.field(k).type) for k in range(kind.num_fields))
     return is_readable(kind.value_type)
 
@@ -162,6 +168,7 @@ def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):
+        # A dictionary of integers is a category, not a number.
         return _is_text(kind.value_type) or pa.types.is_integer(kind.value_type)
     return any(is_kind(kind) for is_kind in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
 
@@ -175,6 +182,7 @@ def lengths(column: Any) -> np.ndarray | None:
         entries = lengths(column.dictionary)
         if entries is None:
             return None
+        # A missing code points to an entry of length 0 that is put behind the dictionary.
         codes = pc.fill_null(column.indices, len(entries)).to_numpy(zero_copy_only=False)
         return np.asarray(np.append(entries, 0)[codes])
     if not _is_text(column.type):
@@ -202,9 +210,11 @@ def _numbers(column: Any) -> np.ndarray | None:
     elif pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     elif pa.types.is_date32(kind):
+        # Days since 1970.
         column = pc.multiply(pc.cast(pc.cast(column, pa.int32()), pa.float64()), 86400.0)
     elif pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
         unit = "ms" if pa.types.is_date64(kind) else kind.unit
+        # Microseconds since 1970 are below 2^53, so exact as floats; nanoseconds are not.
         if unit == "ns":
             unit, column = "us", pc.cast(column, pa.timestamp("us"), safe=False)
         column = pc.divide(pc.cast(pc.cast(column, pa.int64()), pa.float64(), safe=False), PER_SECOND[unit])
@@ -227,6 +237,7 @@ def _array(column: Any) -> np.ndarray:
 
 def _without_gaps(column: Coded) -> Coded:
     """A column of numbers, where any are missing with a second feature for that."""
+    # The matrix has no NaN: a gap becomes the feature «missing», and the value itself is absent.
     missing = np.isnan(column.values)
     if not missing.any():
         return column
@@ -248,8 +259,10 @@ def _coded(column: Any) -> tuple[np.ndarray, list[Any]]:
     if not pa.types.is_dictionary(column.type):
         codes, values = _first_seen(column)
         return codes, values.to_pylist()
+    # First the codes that occur, then the values they mean: entries may be equal, or used by no row.
     codes, used = _first_seen(column.indices)
     meant, values = _first_seen(pc.take(column.dictionary, used))
+    # A missing code is −1 and picks the last entry, which is −1 again.
     return np.append(meant, np.int32(-1))[codes], values.to_pylist()
 
 
@@ -258,6 +271,7 @@ def _first_seen(array: Any) -> tuple[np.ndarray, Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # pyarrow does not encode string views.
     if pa.types.is_string_view(array.type):
         array = pc.cast(array, pa.large_string())
     coded = pc.dictionary_encode(array)
@@ -267,18 +281,21 @@ def _first_seen(array: Any) -> tuple[np.ndarray, Any]:
 
 def _category_column(column: Any, name: str) -> Coded:
     codes, values = _coded(column)
+    # Names are in the order of first appearance, which does not depend on the dictionary in the file.
     names = [f"{name}={value}" for value in values]
     if codes.size and codes.min() < 0:
         missing = f"{name}=missing"
         if missing not in names:  # else there is a category of that very name
             names.append(missing)
         codes = np.where(codes < 0, np.int32(names.index(missing)), codes)
+    # All values are 1: one number, seen as an array of that length.
     return Coded(codes, np.broadcast_to(1.0, codes.shape), names)
 
 
 def _dense(columns: list[Coded], n: int) -> tuple[np.ndarray, float]:
     """The matrix and the sum of its values."""
     width = sum(len(column.names) for column in columns)
+    # Memory that is used again holds anything, so every cell is written below.
     X = room(n * width).reshape(n, width)
     j = 0
     for column in columns:
@@ -299,6 +316,7 @@ def _sparse(columns: list[Coded], n: int) -> tuple[Any, float]:
     from scipy.sparse import csr_array
 
     k = len(columns)
+    # Each row has exactly one entry in each column, so the arrays are rectangles and no counting is needed.
     indices, data = room(n * k, np.int32).reshape(n, k), room(n * k).reshape(n, k)
     widths = np.cumsum([0, *(len(column.names) for column in columns)], dtype=np.int32)
     indices[:] = widths[:-1]
@@ -306,6 +324,7 @@ def _sparse(columns: list[Coded], n: int) -> tuple[Any, float]:
         if len(column.codes):
             indices[:, j] += column.codes
         data[:, j] = column.values
+    # 32 bits where they suffice, as the indices have.
     indptr = np.arange(n + 1, dtype=np.int32 if n * k < 2**31 else np.int64) * k
     return csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, int(widths[-1]))), data.sum()
 
@@ -317,12 +336,15 @@ def _words(column: Any, name: str) -> tuple[Any, list[str]]:
 
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    # A missing text is an empty bag of words.
     column = pc.fill_null(pc.cast(column, pa.large_string()), "")
     _, offsets, letters = column.buffers()
+    # A slice of a column shares the buffers of the whole, so the offsets are counted from its first text.
     bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
     text = memoryview(letters)[bounds[0] : bounds[-1]] if letters is not None and len(column) else b""
     indptr, columns, places = bag_of_words(bytes(text), bounds - bounds[0], WORD_BITS)
     X = csr_array((np.ones(len(columns)), columns.view(np.int32), indptr), shape=(len(column), len(places)))
+    # A word that comes twice in a cell is one entry, with its count.
     X.sum_duplicates()
     return X, [f"{name}~{place}" for place in places.tolist()]
 
@@ -334,10 +356,12 @@ def labels_of(column: Any) -> np.ndarray:
     """
     numbers = _numbers(column)
     if numbers is not None:
+        # Above 2^53 two integers could become one float, and two classes one.
         exact = _exact(column) if (np.abs(numbers) >= EXACT_CODES).any() else None
         return numbers if exact is None else exact
     codes, names = _coded(column)
     as_objects = bool(codes.size and codes.min() < 0) or any(len(str(name)) > LONG_LABEL for name in names)
+    # None stands last, where the code −1 of a missing label finds it.
     labels: np.ndarray = np.array([*names, None], object) if as_objects else np.array(names)
     return np.asarray(labels[codes])
 
@@ -361,8 +385,10 @@ def _exact(column: Any) -> np.ndarray | None:
 
 def weights_of(column: Any, name: str) -> np.ndarray:
     weights = _numbers(column)
+    # NaN is not ≥ 0, so gaps are refused as well.
     good = weights >= 0 if weights is not None else np.zeros(1, bool)
     if weights is None or not good.all():
+        # The first bad weight is shown, because the error is about the data.
         shown = column[int(np.argmin(good))]
         raise ValueError(
             f"The weight column {name!r} must hold numbers that are not negative, without gaps, and holds {shown}"

@@ -45,10 +45,12 @@ def flat_record(record: Mapping[str, Any], known: Mapping[str, Any]) -> Mapping[
 
     The result is that of :func:`flat` for a table of this one row, without its lists of one cell.
     """
+    # Most records are flat; they are returned as they are, without a copy.
     if PLAIN_TYPES.issuperset(map(type, record.values())) or not any(map(is_nested, record.values())):
         return record
     found: dict[str, Any] = {}
     for name, cell in record.items():
+        # The exact types first: asking a cell whether it is a mapping takes far longer.
         if type(cell) in PLAIN_TYPES or not is_nested(cell):
             found[name] = cell
             continue
@@ -67,6 +69,7 @@ def _flatten_cell(found: dict[str, Any], name: str, cell: Any, known: Mapping[st
         found[name] = cell
     elif isinstance(cell, Mapping):
         for key, value in cell.items():
+            # Most fields of records are plain, and need no further call.
             if type(value) in PLAIN_TYPES:
                 found[f"{name}.{key}"] = value
             else:
@@ -77,13 +80,16 @@ def _flatten_cell(found: dict[str, Any], name: str, cell: Any, known: Mapping[st
 
 def _flatten_list(found: dict[str, Any], name: str, cell: list[Any], known: Mapping[str, Any], depth: int) -> None:
     """Put a list into ``found``: as columns, as a bag, or as the fields of the records in it."""
+    # The types of all items decide, in one pass; the common shapes come first.
     kinds = {*map(type, cell)}
     if kinds <= TEXT_TYPES:
         found[name] = bag(cell)
     elif kinds <= NUMERIC_TYPES and _is_vector(name, [cell], known):
+        # Bounded, since each place becomes a column.
         for place in range(min(len(cell), MOST_PLACES)):
             found[f"{name}.{place}"] = cell[place]
     elif any(isinstance(item, Mapping) for item in cell):
+        # Keys in the order of their first appearance, so that columns have the same order on every run.
         for key in dict.fromkeys(key for item in cell if isinstance(item, Mapping) for key in item):
             inside = [item.get(key) for item in cell if isinstance(item, Mapping)]
             _flatten_cell(found, f"{name}.{key}", inside, known, depth + 1)
@@ -95,6 +101,7 @@ def flat(columns: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]
     """Columns of cells, flattened; those without nested cells are as they were."""
     found: dict[str, Any] = {}
     for name, column in columns.items():
+        # A flat column is not touched, whatever it is.
         cells = _cells(column)
         if cells is None:
             found[name] = column
@@ -127,6 +134,7 @@ def _flatten(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) 
     if depth > DEEPEST_NESTING or not any(map(is_nested, cells)):
         return {name: cells}
     found: dict[str, list[Any]] = {}
+    # A column may mix records with other cells: the records become columns, the rest keeps the name.
     keys = dict.fromkeys(key for cell in cells if isinstance(cell, Mapping) for key in cell)
     for key in keys:
         inside = [cell.get(key) if isinstance(cell, Mapping) else None for cell in cells]
@@ -144,14 +152,17 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, np.ndarray):
         return cell.ravel().tolist() if cell.ndim else cell.item()
     if isinstance(cell, set | frozenset):
+        # Sets have no order of their own, and strings hash differently in each run.
         return sorted(cell, key=str)
     return list(cell) if isinstance(cell, tuple) else cell
 
 
 def _lists(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
     """A column of lists as flat ones; cells that are no lists count as a list of one."""
+    # A single value among lists counts as a list of one, so that the column has one kind.
     lists = [cell if isinstance(cell, list) else [] if cell is None else [cell] for cell in cells]
     items = [_plain(item) for cell in lists for item in cell if item is not None]
+    # Records in lists: each field becomes a list of its own, and is flattened in turn.
     if any(isinstance(item, Mapping) for item in items):
         keys = dict.fromkeys(key for item in items if isinstance(item, Mapping) for key in item)
         found: dict[str, list[Any]] = {}
@@ -159,17 +170,21 @@ def _lists(name: str, cells: list[Any], known: Mapping[str, Any], depth: int) ->
             inside = [[item.get(key) for item in cell if isinstance(item, Mapping)] for cell in lists]
             found |= _flatten(f"{name}.{key}", inside, known, depth + 1)
         return found
+    # Lists of lists have no rule, and are left as they are.
     if any(isinstance(item, list) for item in items):
         return {name: cells}
+    # True and false are integers to Python, but no measurements here.
     if all(isinstance(item, int | float | np.number) and not isinstance(item, bool) for item in items) and items:
         if _is_vector(name, lists, known):
             places = range(min(max(map(len, lists)), MOST_PLACES))
+            # A list that is shorter than the others has missing values at its end.
             return {f"{name}.{k}": [cell[k] if k < len(cell) else None for cell in lists] for k in places}
     return {name: [None if cell is None else bag(items) for cell, items in zip(cells, lists, strict=True)]}
 
 
 def _is_vector(name: str, lists: Sequence[Sequence[Any]], known: Mapping[str, Any]) -> bool:
     """Whether lists of numbers become columns: if they did before, or are new and of one length."""
+    # What is known decides: a bag does not turn into columns because one chunk has lists of one length.
     if f"{name}.0" in known or name in known:
         return f"{name}.0" in known
     lengths = {len(cell) for cell in lists if len(cell)}
@@ -193,4 +208,5 @@ def _word_of(text: str) -> str:
     if text.isalnum():
         return text
     words = "".join(letter if letter.isalnum() or ord(letter) > 127 else " " for letter in text).split()
+    # Few words are joined to one, as «new york»; many are a text, and stay words.
     return " ".join(words) if len(words) > LONG_ITEM else GLUE.join(words)

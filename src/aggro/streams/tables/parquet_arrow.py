@@ -98,6 +98,7 @@ def _settle(stream: Stream, batches_of: Batches) -> None:
     if stream.raw:
         _ = stream.columns
         return
+    # The first file that has rows decides; empty ones are passed over.
     for source in stream.sources:
         batches = _named(source, batches_of(source, stream.chunk_bytes, _checked, None))
         batch = next(batches, None)
@@ -126,7 +127,9 @@ def parquet_spans(stream: Stream, number: int, size: int) -> list[Span]:
             groups = row_groups(opened)
     except ValueError as error:
         raise _of_file(source, error) from error
+    # Row groups are the smallest parts that can be read alone; small ones go together.
     for k, group in enumerate(groups):
+        # Sizes come from the file, so damaged negative ones count as 0.
         taken = sum(max(0, column.end - column.start) for column in group.columns)
         if spans and spans[-1].bytes + taken <= size:
             spans[-1] = spans[-1]._replace(stop=k + 1, bytes=spans[-1].bytes + taken)
@@ -140,11 +143,13 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
     """What the columns are for, from some rows; those of a source that can be read once are kept for later."""
     import pyarrow as pa
 
+    # A source that can be read once keeps the batches that were looked at.
     again = all(source.can_be_read_again() for source in stream.sources)
     schema: Any = None
 
     def all_plain(of: Any) -> list[str]:
         nonlocal schema
+        # The schema of the first file stands for all.
         schema = schema or of
         return plain_columns(of, nested=True)
 
@@ -154,11 +159,13 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
         for batch in batches:
             found.append(batch)
             size, rows = size + batch.nbytes, rows + batch.num_rows
+            # Enough rows for the guess; a file that can be read again is looked through further, up to a bound.
             if rows >= CELLS_LOOKED_AT and (size > CHECKED_THROUGH or not again):
                 all_of_it = False
                 break
         if not all_of_it or not again:
             break
+    # Reading goes on with these batches, and then with the rest of the same iterator.
     if not again:
         stream.begun = found, batches
     names, table = list(schema.names), None
@@ -166,19 +173,24 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
         raise ValueError(f"{stream.sources[0].title}: the table has no rows.")
     cells: dict[str, Any] = {}
     if stream.options["columns"] is None:
+        # Files of one stream may differ, and only tables of one schema can be joined.
         table = pa.Table.from_batches([batch.select(found[0].schema.names) for batch in _alike(found)])
         table = flat_table(table.take(looked_at(table.num_rows, all_of_it)), {})
+    # Nothing to guess, but a nested column must be flattened to know its names.
     elif found:
         table = flat_table(pa.Table.from_batches(found[:1]).slice(0, CELLS_LOOKED_AT), stream.options["columns"])
     if table is not None:
+        # A nested column is replaced by what it holds; one that cannot be read stays, to be ignored below.
         taken = {field.name for field in schema if is_nested(field.type) and is_readable(field.type)}
         gone = taken - {*table.column_names}
         others = [name for name in names if name not in gone and name not in table.column_names]
         names = [*table.column_names, *others]
     if stream.options["columns"] is None and table is not None:
         cells = {name: cells_of(table.column(name)) if name in table.column_names else [] for name in names}
+    # Inner fields and the index of a frame are never guessed to be the label.
     inner = ({*names} - {*schema.names}) | index_columns(schema)
     columns = settled_columns(stream, names, cells, inner=inner)
+    # Columns of types without a rule are ignored, and the reason names the type.
     for field in schema:
         if field.name in columns and not is_readable(field.type) and not columns[field.name].said:
             columns[field.name] = Column(field.name, Role.IGNORE, f"holds values of type {shortened(str(field.type))}")
@@ -187,6 +199,7 @@ def _columns(stream: Stream, batches_of: Batches) -> dict[str, Column]:
 
 def index_columns(schema: Any) -> set[str]:
     """The columns in which pandas keeps the index of a frame: ``to_parquet`` writes them behind the others."""
+    # Metadata come from the file: whatever is wrong with them, there is no index.
     with suppress(ValueError, TypeError, AttributeError):
         found = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
         return {name for name in found if isinstance(name, str)}
@@ -202,10 +215,12 @@ def flat_table(table: Any, known: Columns) -> Any:
     found: dict[str, Any] = {}
     for name in table.column_names:
         column = table.column(name)
+        # Flat columns come through without a copy.
         if not is_nested(column.type):
             found[name] = column
             continue
         inside = flat_array(name, column, known)
+        # Whole columns where Arrow can do it; else row by row.
         for child, cells in (flat({name: column}, known) if inside is None else inside).items():
             found.setdefault(child, cells if isinstance(cells, pa.Array) else _array(cells))
     return pa.table(found)
@@ -228,6 +243,7 @@ def _alike(batches: list[Any]) -> Iterator[Any]:
 
 def _plain_parquet(source: Source) -> Any:
     """The file, opened."""
+    # Parquet has its footer at the end, so it must be possible to seek.
     if not source.head().startswith(PARQUET_MAGIC) or not source.is_plain():
         raise ValueError("this is not a plain Parquet file. Expected one that starts with PAR1, not compressed")
     return source.open()
@@ -237,25 +253,30 @@ def _parquet_batches(source: Source, chunk_bytes: int, pick: Pick, some: Groups)
     import pyarrow.parquet as pq
 
     with _plain_parquet(source) as opened:
+        # The description is read and checked by us before pyarrow opens the file.
         groups = row_groups(opened)
         start, stop = some or (0, len(groups))
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False) as file:
             names = pick(file.schema_arrow)
             width = len(file.schema_arrow)
+        # Rows are decoded for several chunks together; what a column unpacks to bounds how many.
         repeated, at_once = _plan(groups, names, CHUNKS_TOGETHER * chunk_bytes)
         rows = _rows(chunk_bytes, width)
+        # At least one row, however wide it is.
         at_once = max(1, min(CHUNKS_TOGETHER * rows, at_once))
         waiting = iter(groups[start:stop])
         done = checked = 0  # rows
         with pq.ParquetFile(source.name, buffer_size=BUFFER, pre_buffer=False, read_dictionary=repeated) as file:
             batches = file.iter_batches(at_once, range(start, stop) if some else None, names)
             while True:
+                # Pages are checked just ahead of their decoding: a bad group is refused before memory is asked for.
                 while checked <= done + at_once and (group := next(waiting, None)) is not None:
                     check_pages(opened, group)
                     checked += max(0, group.rows)
                 batch = next(batches, None)
                 if batch is None:
                     return
+                # One batch of the decoder becomes several chunks.
                 done += batch.num_rows
                 yield from _cut(batch, rows, chunk_bytes)
 
@@ -270,8 +291,10 @@ def _plan(groups: list[Group], names: list[str], size: int) -> tuple[list[str], 
     for group in groups:
         texts = [column for column in group.columns if column.is_text]
         repeated |= {column.name for column in texts if column.has_dictionary}
+        # Texts that share their beginnings are short in the file and long in memory.
         if any(column.shares_beginnings for column in texts):
             most = min(most, SHARED_TEXT_ROWS)
+        # The mean size of a row's text in this group; the widest group decides for all.
         width = sum(max(0, column.unpacked) for column in texts) / max(1, group.rows)
         if width:
             most = min(most, int(size / width))
@@ -283,7 +306,9 @@ def _arrow_batches(source: Source, chunk_bytes: int, pick: Pick, some: Groups) -
 
     is_file = source.head().startswith(ARROW_MAGIC)
     with source.open() as opened:
+        # Only a plain file has a known size, from which its end can be checked.
         size = os.fstat(opened.fileno()).st_size if isinstance(opened, io.FileIO) else None
+        # pyarrow reads through Messages, which bounds every buffer before it is allocated.
         file = pa.ipc.open_stream(pa.PythonFile(open_messages(opened, is_file, size), mode="r"))
         names = pick(file.schema)
         for batch in file:
@@ -296,9 +321,11 @@ def _rows(chunk_bytes: int, columns: int) -> int:
 
 def _cut(batch: Any, rows: int, size: int) -> Iterator[Any]:
     """A batch in pieces of so many rows, or of this many bytes of text and a row at least."""
+    # Arrow's offsets and codes come from the file; used unchecked they could read anywhere in memory.
     batch.validate(full=True)
     text = [found for column in batch.columns if (found := lengths(column)) is not None]
     total = np.sum(text, axis=0) if text else np.zeros(0, np.int64)
+    # One row with huge text would make a chunk of any size.
     if total.size and total.max() > LONGEST_LINE:
         raise ValueError(f"a row has {total.max():,} bytes of text. Expected at most {LONGEST_LINE:,}")
     ends = np.cumsum(total) if text else None
@@ -306,6 +333,7 @@ def _cut(batch: Any, rows: int, size: int) -> Iterator[Any]:
     while start < batch.num_rows:
         stop = min(start + rows, batch.num_rows)
         if ends is not None:
+            # As many rows as fit into ``size`` bytes of text, but one at least, or there would be no progress.
             before = ends[start - 1] if start else 0
             stop = min(stop, max(start + 1, int(np.searchsorted(ends, before + size, "right"))))
         yield batch.slice(start, stop - start)
@@ -316,29 +344,36 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
     import pyarrow as pa
 
     options, start = stream.options, stream.start
+    # Rows count from the start of the file, also where only some groups of it are read.
     first = 0 if stream.groups is None else start.row  # rows of the file before the groups that are read
     roles = stream.settled.roles
     columns = stream.columns if stream.raw else None
     na = names_in(options["na"])
 
+    # Called with the schema of each file, before any of its rows is read.
     def pick(schema: Any) -> list[str]:
         if columns is None:
             return _checked(schema)
         names = plain_columns(schema, nested=True)
+        # A later file without the label is an error: its rows are not unlabelled.
         label = of_role(columns, Role.LABEL)
         if label is not None and label not in names:
             raise ValueError(f"there is no column {label!r}, the label")
+        # A nested column is read if any of its inner columns is wanted.
         read = {*wanted(columns)}
         used = [name for name in names if name in read or any(one.startswith(f"{name}.") for one in read)]
+        # Without any known column all are read, so that the rows are still counted.
         return used if used and not stream.cells else names
 
     def batches_from(number: int) -> Iterator[Any]:
         source = stream.sources[number]
+        # The batches that were looked at come first; then they are forgotten, to free their memory.
         if stream.begun is not None and number == 0:
             (found, rest), stream.begun = stream.begun, None
             return chain(found, rest)
         return _named(source, batches_of(source, stream.chunk_bytes, pick, stream.groups), first)
 
+    # Positions are counted here, in order; the encoding runs in threads.
     def items() -> Iterator[tuple]:
         nonlocal roles
         for number in range(start.file, len(stream.sources)):
@@ -347,10 +382,12 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
             for batch in batches_from(number):
                 if columns is not None:
                     pass
+                # Without settled roles the first batch decides; each later file must have the same columns.
                 elif roles is None:
                     roles = _roles(stream, batch, source)
                 elif row == first:
                     roles.check(batch.schema.names, source.title)
+                # A resumed stream passes over the rows that were used, and may start inside a batch.
                 passed = max(0, start.row - row) if number == start.file else 0
                 row += batch.num_rows
                 if passed < batch.num_rows:
@@ -363,6 +400,7 @@ def _read(stream: Stream, batches_of: Batches) -> Iterator[Chunk]:
                 return split(flat_table(batch, columns), columns, na), position, batch if stream.cells else None
             assert roles is not None
             return encode(batch, roles), position, batch if stream.cells else None
+        # The rows are named by their numbers, since a table has no lines.
         except (pa.ArrowException, ValueError) as error:
             title, row = stream.sources[position.file].title, position.row - batch.num_rows + 1
             raise ValueError(f"{title}, rows {row:,} to {position.row:,}: {reason_of(error)}.") from error
@@ -380,6 +418,7 @@ def _named(source: Source, batches: Iterator[Any], row: int = 0) -> Iterator[Any
             yield batch
             row += batch.num_rows
     except (pa.ArrowException, *DAMAGE, ValueError, OSError, MemoryError) as error:
+        # It names the file already.
         if (isinstance(error, OSError) and error.filename is not None) or str(error).startswith(source.title):
             raise
         raise _of_file(source, error, row) from error

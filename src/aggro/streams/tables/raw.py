@@ -62,6 +62,7 @@ def settled_columns(
     """
     options, title = stream.options, stream.sources[0].title
     known: Columns | None = options["columns"]
+    # No model: the roles are guessed, or as you said.
     if known is None:
         said, labels = said_of(options), options["labels"]
         found = settle(sample, said, labels=labels, title=title, nameless=nameless, inner=inner)
@@ -69,17 +70,22 @@ def settled_columns(
         if label_column is not None:
             cells = present_in(sample[label_column], said.na)
             column = found[label_column]
+            # The task is settled with the label, from the same sample.
             stream.settled.task = task_of_labels(cells, column.pattern)
             if stream.settled.task.name == CLASSIFICATION and labels != "numbers" and has_unit(column.pattern):
                 found[label_column] = column._replace(pattern="")  # «5 stars» stays the name of a class
         return found
+    # A model's columns count; only label and weight can be chosen anew.
     label, weight = options["label"], options["weight"]
     Said(label=label, weight=weight).check(names, title)
+    # Columns that the model does not know are read by nobody.
     columns = {name: known.get(name) or Column(name, Role.IGNORE, NOT_KNOWN) for name in names}
     for chosen, role in ((label, Role.LABEL), (weight, Role.WEIGHT)):
+        # The old label or weight gives way to the new one, or to none.
         if isinstance(chosen, str) or chosen is False:
             columns = {name: _unless(column, role) for name, column in columns.items()}
         if isinstance(chosen, str):
+            # The pattern of the model's column stays: its numbers are written in the same style.
             pattern = known[chosen].pattern if chosen in known else ""
             columns[chosen] = Column(chosen, role, "set by you", True, pattern)
     return columns
@@ -112,13 +118,16 @@ def split(
         table = pa.Table.from_batches([table])
     label, weight = of_role(columns, Role.LABEL), of_role(columns, Role.WEIGHT)
     there = table.column_names
+    # The order of the table, so that features come in the order of the columns.
     used = [name for name in there if name in columns and columns[name].role in USED_ROLES]
     y = labels_of(_words_or_none(table.column(label), na)) if label in there else None
+    # Labels in a style of their own arrive as words, and are read by the column's pattern.
     if y is not None and label is not None and (pattern := columns[label].pattern) and y.dtype.kind in "UO":
         y = _numbers_of_labels(y, pattern)
     weights = None
     if weight in there:
         found = table.column(weight)
+        # Weights too may be written in a style, such as «1,5».
         if pattern := columns[str(weight)].pattern:
             found = pa.chunked_array([[as_number(cell, pattern) for cell in found.to_pylist()]], pa.float64())
         weights = weights_of(found, str(weight))
@@ -130,6 +139,7 @@ def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
     import pyarrow.compute as pc
 
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        # Only words can have blanks around them or mean «not there».
         return column
     coded = pc.dictionary_encode(column.combine_chunks())  # labels come again and again: each is looked at once
     words = pc.utf8_trim_whitespace(coded.dictionary)
@@ -140,6 +150,7 @@ def _words_or_none(column: Any, na: tuple[str, ...]) -> Any:
 def _numbers_of_labels(y: np.ndarray, pattern: str) -> np.ndarray:
     """Labels that are numbers in a column's own style; as they are if one is none."""
     numbers = [np.nan if label is None else as_number(label, pattern) for label in y.tolist()]
+    # All or none: a mix of numbers and words stays words, which are classes.
     return y if any(number is None for number in numbers) else np.array(numbers, np.float64)
 
 
@@ -148,6 +159,7 @@ def looked_at(n: int, all_of_it: bool) -> np.ndarray:
     first = np.arange(min(n, CELLS_LOOKED_AT))
     if not all_of_it or n <= CELLS_LOOKED_AT:
         return first
+    # The rows beyond the first ones are spread evenly, because files are often sorted.
     return np.concatenate([first, np.unique(np.linspace(CELLS_LOOKED_AT, n - 1, CELLS_LOOKED_AT).astype(np.int64))])
 
 
@@ -157,19 +169,23 @@ def sample_texts(stream: Stream, end_of: Callable[[bytes], int], longest: int) -
     ``end_of(text)`` is where the last whole row of a text ends, 0 if it has none.
     """
     texts, left = [], CHECKED_THROUGH
+    # Texts together up to a bound, and only from files that can be read a second time.
     again = all(source.can_be_read_again() for source in stream.sources)
     small = again and sum(os.path.getsize(name) for name in stream.files) <= CHECKED_THROUGH  # packed or not
     for number, source in enumerate(stream.sources if small else ()):
+        # One byte more than is left shows whether the file goes on; packed files can unpack to any size.
         text = source.sample(left + 1)
         left -= len(text)
         if left < 0:
             break
         if text.strip():
             texts.append((number, text.removeprefix(BOM)))
+    # All rows are there, so some can be taken from the end.
     if small and left >= 0:
         return texts, True
     source = stream.sources[0]
     text = first_rows(source, end_of, longest)
+    # Long rows: a megabyte has too few of them for a guess.
     if again and text.count(b"\n") < CELLS_LOOKED_AT:
         text = first_rows(source, end_of, longest, CHECKED_THROUGH)
     return [(0, text)], False
@@ -186,11 +202,13 @@ def cells_of(column: Any, as_written: bool = False) -> Any:
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(), np.float64)
+    # Digits with leading zeros are codes, and as floats they would lose the zeros.
     as_written = as_written or (pa.types.is_string(kind) and _begins_with_zero(column))
     if pa.types.is_string(kind) and not as_written and (numbers := as_floats(column)) is not None:
         found = np.asarray(numbers.to_numpy())
         if not np.isinf(found).any():  # infinity is no number to the rule
             return found
+    # Python's datetime holds microseconds at most.
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         column = pc.cast(column, pa.timestamp("us", kind.tz), safe=False)
     return column.to_pylist()
@@ -209,6 +227,7 @@ def as_floats(column: Any) -> Any:
     import pyarrow.compute as pc
 
     try:
+        # Blanks around a number are no part of it; pyarrow's cast does not ignore them.
         return pc.cast(pc.utf8_trim_whitespace(column), pa.float64())
     except pa.ArrowInvalid:
         return None

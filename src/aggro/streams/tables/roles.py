@@ -123,12 +123,14 @@ class Said(NamedTuple):
     def roles(self) -> dict[str, Role]:
         """The role of each column that was named; one that was given two is refused."""
         found: dict[str, Role] = {}
+        # Label and weight come last, so that a clash names the other role first.
         single = ((self.label,), Role.LABEL), ((self.weight,), Role.WEIGHT)
         several = tuple((getattr(self, role.value), role) for role in (*USED_ROLES, Role.IGNORE))
         for names, role in (*several, *single):
             for name in names:
                 if not isinstance(name, str):
                     continue
+                # The same role twice is no clash.
                 if found.get(name, role) is not role:
                     raise ValueError(f"Column {name!r} was said to be both {found[name]} and {role}. Say one.")
                 found[name] = role
@@ -161,12 +163,15 @@ def settle(
     ``inner`` are columns that were nested values, or an index: they are labels only if that is said.
     """
     names = list(sample)
+    # Misspelled names are an error before anything is guessed.
     said.check(names, title or "The table")
     written_numbers.check_marks(said.decimal, said.thousands)
     roles = said.roles()
     columns = {name: _column(name, sample[name], roles.get(name), said) for name in names}
+    # Only after all columns are known: some of them can be read only in the light of the others.
     _share_marks(columns, sample, roles, said)
     label = said.label
+    # A label that was named is in the roles already; otherwise one is chosen, if one is wanted.
     if not isinstance(label, str) and label is not False and (labels is not None or label is True):
         chosen = _label(columns, sample, said, labels or "classes", label is True, nameless, inner)
         if chosen is not None:
@@ -178,15 +183,19 @@ def _share_marks(
     columns: dict[str, Column], sample: Mapping[str, Sequence[Any]], roles: Mapping[str, Role], said: Said
 ) -> None:
     """Let columns that could be read in two ways, such as one of 4,368 and 2,125, follow the others of their table."""
+    # Marks that were said hold for all columns.
     if said.decimal is not None or said.thousands is not None:
         return
+    # Columns in which only one style fits; they show how the table writes numbers.
     sure = [c.pattern for c in columns.values() if c.role is Role.NUMBER and c.pattern and _is_sure(sample[c.name])]
     marks = [written_numbers.Style.of(pattern).decimal for pattern in sure]
+    # Only a majority of decimal commas changes the reading, because a point is the default.
     if "," not in marks or marks.count(",") <= marks.count("."):
         return
     for name, column in columns.items():
         is_text = not isinstance(sample[name], np.ndarray) and any(isinstance(cell, str) for cell in sample[name])
         if column.role is Role.NUMBER and is_text and written_numbers.Style.of(column.pattern).decimal == ".":
+            # Read again with a decimal comma; kept only if no more cells are strays than before.
             found = _column(name, sample[name], roles.get(name), said._replace(decimal=","))
             if found.role is Role.NUMBER and _strays(found) <= _strays(column):
                 columns[name] = found
@@ -205,14 +214,17 @@ def _is_sure(cells: Sequence[Any]) -> bool:
 def _column(name: str, cells: Sequence[Any], role: Role | None, said: Said) -> Column:
     if role is None:
         return guess(name, cells, said.na, said)
+    # An array of floats has no texts, so no pattern is needed.
     texts = [] if isinstance(cells, np.ndarray) else cells
     texts = [cell for cell in texts if isinstance(cell, str) and not is_missing(cell, said.na)]
     pattern = ""
     if role is Role.DATE:
+        # The user said that it is a date: without a pattern that fits, ISO is tried on every cell.
         pattern = date_pattern(texts, said.dayfirst) or ISO
     if role in (Role.NUMBER, Role.LABEL, Role.WEIGHT) and texts and any(as_number(text) is None for text in texts):
         pattern = _number_pattern(texts, said)
         read = sum(as_number(text, pattern or None) is not None for text in texts)
+        # A label of which most cells are no numbers is words, whatever a few cells look like.
         if role is Role.LABEL and read < NEARLY_ALL_CELLS * len(texts):
             pattern = ""
     return Column(name, role, "set by you", True, pattern)
@@ -228,9 +240,11 @@ def _label(
     inner: Collection[str],
 ) -> Column | None:
     taken = said.roles()
+    # What was said, nested or blank is never chosen.
     names = [
         name for name in columns if name not in taken and name not in inner and not _is_blank(columns[name], nameless)
     ]
+    # In the order of DEFAULT_LABELS, so «label» wins over «y» wherever they stand.
     named = [name for wanted in DEFAULT_LABELS for name in names if name.lower() == wanted]
 
     def chosen(name: str, why: str) -> Column:
@@ -244,8 +258,10 @@ def _label(
     if named:
         return chosen(named[0], "by its name")
     if named_only or not names:
+        # With label=True only a name counts.
         return None
     first, last = names[0], names[-1]
+    # Any column of numbers may be the target of a regression, so the last one is taken.
     if labels == "numbers":
         return chosen(last, "the last column")
     # Files without names often begin with the class; else a last column of numbers is what there is to predict.
@@ -278,43 +294,55 @@ def guess(name: str, cells: Sequence[Any], na: Iterable[str] = (), said: Said = 
 
     Of ``said`` the marks of numbers and the order of dates count.
     """
+    # Floats need no texts to be parsed.
     if isinstance(cells, np.ndarray):
         return _of_floats(name, cells)
+    # Missing cells have no say in the shares below.
     present = [cell for cell in cells if not is_missing(cell, na)]
     if not present:
         return Column(name, Role.IGNORE, EMPTY)
     texts = [cell for cell in present if isinstance(cell, str)]
+    # Values that are neither text nor numbers nor dates have no encoding.
     odd = [cell for cell in present if not isinstance(cell, str | bool | int | float | date) and not _is_scalar(cell)]
     if odd:
         return Column(name, Role.IGNORE, f"holds {_kind_of(odd[0])} values")
     if any(isinstance(cell, date) for cell in present):
         return Column(name, Role.DATE, "dates")
     distinct = len({str(cell) for cell in present})
+    # Bags are known by the letter that begins them, whatever words they hold.
     if sum(text.startswith(BAG) for text in texts) >= MOST_CELLS * len(present):
         return Column(name, Role.TEXT, "lists, as bags of their items")
+    # The style of the numbers first: everything below counts the cells that it reads.
     pattern = _number_pattern(texts, said)
     read = [as_number(cell, pattern or None) for cell in present]
     numbers = [number for number in read if number is not None]
     words = {str(cell).strip() for cell, number in zip(present, read, strict=True) if number is None}
+    # A name such as «id» is believed only if the values differ.
     by_name = ID_NAME.fullmatch(name.strip()) is not None and distinct >= MOST_CELLS * len(present)
+    # Many numbers and few words: the words are marks for missing values, though there may be many cells of them.
     few_words = len(words) <= FEW_WORDS and len({*numbers}) > MANY_NUMBERS and len(numbers) >= HALF * len(present)
+    # Before numbers: codes with leading zeros read as numbers, but are not.
     if len(texts) == len(present) and are_codes(texts):
         if by_name or (len(present) >= ENOUGH_FOR_ID and distinct >= MOST_CELLS * len(present)):
             return Column(name, Role.ID, "codes, and hardly one comes twice")
         return Column(name, Role.CATEGORY, f"codes with leading zeros, {distinct} values")
+    # The rules in their order: what is a number is no date, and so on.
     if len(numbers) >= NEARLY_ALL_CELLS * len(present) or few_words:
         if all(isinstance(cell, bool) for cell in present):
             return Column(name, Role.NUMBER, "true or false")
         return _number(name, np.array(numbers), len(present), by_name, pattern, sorted(words))
+    # What is left of mixed kinds without any text has only its values to tell.
     if not texts:
         return Column(name, Role.CATEGORY, "values of several kinds")
     if (dates := date_pattern(texts, said.dayfirst)) is not None:
         return Column(name, Role.DATE, "dates" if dates == ISO else f"dates like {dates}", pattern=dates)
     if sum(ADDRESS_PATTERN.fullmatch(text) is not None for text in texts) >= NEARLY_ALL_CELLS * len(present):
         return Column(name, Role.TEXT, "addresses, by their parts")
+    # The mean length tells running text from names and codes.
     length = sum(len(text.split()) for text in texts) / len(texts)
     if length >= WORDS_OF_TEXT:
         return Column(name, Role.TEXT, f"{length:.0f} words a cell")
+    # Texts that hardly repeat are ids: what comes once teaches nothing. Running text was asked for before.
     if by_name or (len(present) >= ENOUGH_FOR_ID and distinct >= MOST_CELLS * len(present)):
         return Column(name, Role.ID, "nearly all values differ")
     return Column(name, Role.CATEGORY, f"{distinct} value{'s' * (distinct > 1)}")
@@ -331,6 +359,7 @@ def _of_floats(name: str, cells: np.ndarray) -> Column:
     present = cells[~np.isnan(cells)]
     if not len(present):
         return Column(name, Role.IGNORE, EMPTY)
+    # Infinities are strays.
     numbers = present[np.isfinite(present)]
     if len(numbers) < NEARLY_ALL_CELLS * len(present):
         return Column(name, Role.CATEGORY, "values of several kinds")
@@ -340,6 +369,7 @@ def _of_floats(name: str, cells: np.ndarray) -> Column:
 
 def _number_pattern(texts: Sequence[str], said: Said) -> str:
     """How these texts write numbers, "" if plainly."""
+    # Without marks that were said, the plain style wins unless another reads more cells.
     if said.decimal is None and said.thousands is None:
         plain = sum(as_number(text) is not None for text in texts)
         if plain == len(texts):
@@ -348,6 +378,7 @@ def _number_pattern(texts: Sequence[str], said: Said) -> str:
         return found.pattern if found.cells > plain else ""
     if not texts:
         return ""
+    # With marks that were said, the style is theirs, even if few cells show them.
     found = written_numbers.guess_style(texts, said.decimal, said.thousands)
     return "" if found.pattern == "0.5" else found.pattern
 
@@ -355,6 +386,7 @@ def _number_pattern(texts: Sequence[str], said: Said) -> str:
 def are_codes(texts: Sequence[str]) -> bool:
     """Whether all of these are digits, equally many, and some begin with a zero: a code, such as a postcode."""
     cells = {text.strip() for text in texts}
+    # Numbers have many lengths; codes have one.
     if len({*map(len, cells)}) != 1 or not any(cell.startswith("0") for cell in cells):
         return False
     return len(cells) > 1 and all(CODE.fullmatch(cell) for cell in cells)
@@ -363,12 +395,14 @@ def are_codes(texts: Sequence[str]) -> bool:
 def _number(
     name: str, numbers: np.ndarray, present: int, by_name: bool, pattern: str = "", words: Sequence[str] = ()
 ) -> Column:
+    # Only whole numbers can be ids.
     if (numbers == np.trunc(numbers)).all():
         if by_name:
             return Column(name, Role.ID, "its name, and nearly all values differ")
         if len(numbers) >= ENOUGH_FOR_ID and _counts(numbers):
             return Column(name, Role.ID, "counts the rows")
     strays = present - len(numbers)
+    # The stray words are named if they are few, so that the user can see what counts as missing.
     few = f": {', '.join(word[:20] for word in words)}" if len(words) <= FEW_WORDS and strays > 1 else ""
     why = f"{strays} of {present} cells are no numbers{few}" if strays else "numbers"
     if pattern:
@@ -399,6 +433,7 @@ def _is_scalar(cell: Any) -> bool:
 
 def _counts(numbers: np.ndarray) -> bool:
     """Does each of the first numbers follow the one before by one, up or down? Those after go on that way."""
+    # The first step says whether the numbers go up or down; later rows of the sample may leave some out.
     steps = np.diff(numbers)
     return abs(steps[0]) == 1 and bool(
         (steps[: CELLS_LOOKED_AT - 1] == steps[0]).all() and (steps * steps[0] > 0).all()
@@ -411,26 +446,33 @@ def date_pattern(texts: Sequence[str], dayfirst: bool | None = None) -> str | No
     The pattern that reads most of them comes first. Of 03/04/2024 the month is first, unless other cells of the column
     show that it is the day, or ``dayfirst`` says so.
     """
+    # Dates of zeros are how databases write «none», so they do not count against a pattern.
     looked = [text for text in texts[:CELLS_LOOKED_AT] if not NO_DATE.fullmatch(text)]
     left = [text for text in looked if LOOKS_LIKE_A_DATE.fullmatch(text)]
     words = {text.strip() for text in looked if not LOOKS_LIKE_A_DATE.fullmatch(text)}
+    # A few words, such as «unknown», among many dates are marks for missing values.
     if len(words) <= FEW_WORDS and len({*left}) > MANY_NUMBERS and len(left) >= HALF * len(looked):
         looked = left
     enough = NEARLY_ALL_CELLS * len(looked)
+    # A cheap look at the shape first: parsing all patterns over columns that are no dates would take far longer.
     if not looked or len(left) < enough:
         return None
     days = [day for day in DAYS if dayfirst is None or day not in (MONTH_FIRST if dayfirst else DAY_FIRST)]
+    # ISO first, then days with times in a fixed order: of patterns that read equally many, the first wins.
     patterns = [ISO, *(day + time for day in days for time in TIMES)]
     chosen: list[str] = []
     found = 0
+    # The pattern that reads most, then the one that reads most of the rest, until nearly all are read.
     while left and found < enough and len(chosen) < MOST_PATTERNS:
         best, best_read = "", 0
         for pattern in patterns:
             read = sum(as_date(text, pattern) is not None for text in left)
             if read > best_read:
                 best, best_read = pattern, read
+            # All read: no other pattern can do better.
             if read == len(left):
                 break
+        # A pattern for very few cells would be chance, so the search ends.
         if best_read < max(1, (1 - NEARLY_ALL_CELLS) * len(looked) / 2):
             break
         chosen.append(best)

@@ -59,26 +59,32 @@ def task_of_labels(labels: Sequence[Any], pattern: str = "", codes: bool = False
     """
     if not len(labels):
         return Task(CLASSIFICATION, "no label was seen")
+    # True and false are integers to Python, but they are names of classes.
     numbers = [
         number for label in labels if not isinstance(label, bool) and (number := as_number(label, pattern)) is not None
     ]
     distinct = len({str(label).strip() for label in labels})
+    # Words, or too many of them among the numbers.
     if len(numbers) < MOST_LABELS * len(labels):
         return Task(CLASSIFICATION, f"{distinct:,} different words" if distinct > 1 else "words")
     counts = Counter(numbers)
     n, low, high = len(counts), min(numbers), max(numbers)
     span = f"from {low:g} to {high:g}"
     whole = all(number.is_integer() for number in counts)
+    # Fractions: a measurement, unless there are just two values, which code two classes.
     if not whole:
         if n <= 2 and len(numbers) >= ENOUGH_LABELS:
             return Task(CLASSIFICATION, "two different numbers")
         return Task(REGRESSION, f"{n:,} different numbers {span}", n <= FEW_NUMBERS)
     if n <= FEW_NUMBERS:
+        # Hardly any number comes twice: a quantity, even if there are few rows.
         if len(numbers) >= ENOUGH_LABELS and n > len(numbers) / 2:
             return Task(REGRESSION, f"{n:,} different numbers in {len(numbers):,} rows", True)
         return Task(CLASSIFICATION, f"{n:,} different whole number{'s' * (n != 1)} {span}", n > 2)
+    # The format writes classes as numbers, so whole numbers without many gaps are classes.
     if codes and low in (0, 1) and n > FILLED_CODES * high:
         return Task(CLASSIFICATION, f"{n:,} different whole numbers {span}", True)
+    # Classes that come about equally often have no long tail; prices and counts do.
     common = sorted(counts.values())
     level = common[-1] <= LEVEL_RATIO * common[len(common) // 10]
     if low in (0, 1) and high == low + n - 1 and level and len(numbers) >= ROWS_A_CLASS * n:
@@ -92,10 +98,12 @@ def can_be_label(role: str, present: Sequence[Any], labels: str, pattern: str = 
     ``labels`` is what it must be: "classes", "numbers", or "either".
     """
     distinct = len({str(cell) for cell in present})
+    # With few cells, repeats prove nothing.
     again = len(present) < ENOUGH_LABELS or distinct <= len(present) / 2  # values come more than once
     if role != "number":
         return role == "category" and labels != "numbers" and again
     if labels != "classes":
         return True
+    # Classes are whole numbers that come again, and not too many of them.
     whole = all((number := as_number(cell, pattern)) is None or number.is_integer() for cell in present)
     return whole and again and distinct <= MOST_CLASSES

@@ -35,6 +35,7 @@ def text_columns(stream: Stream) -> dict[str, Column]:
     name = _name(stream)
     if stream.options["columns"] is not None:
         return settled_columns(stream, [name], {})
+    # No label in lines of text: only one that was named is an error.
     if stream.options["label"] not in (None, True, False):
         raise ValueError(f"{stream.sources[0].title} is plain text, a message on each line, and has no label column.")
     return {name: Column(name, Role.TEXT, "a message on each line")}
@@ -59,6 +60,7 @@ class LineReader:
         for number, line in enumerate(block.bytes().split(b"\n")):
             if not line.strip():
                 continue
+            # Each line is decoded alone, so that one bad line does not cost the others.
             try:
                 good.append(line.rstrip(b"\r").decode())
             except UnicodeDecodeError as error:

@@ -34,11 +34,13 @@ def first_rows(source: Source, end_of: Callable[[bytes], int], longest: int, siz
     n = size or SAMPLE
     while True:
         sample = source.sample(n).removeprefix(BOM)
+        # The file ended before n bytes, so its last row is whole; or a row is too long for any sample.
         if len(sample) + len(BOM) < n or n > longest:
             return sample
         end = end_of(sample)
         if end:
             return sample[:end]
+        # No whole row yet: four times as much.
         n *= 4
 
 
@@ -66,7 +68,9 @@ def exact_labels(table: Any, label: str | None, parse: Callable[[Any], Any]) -> 
 
     if label not in table.column_names or table.schema.field(label).type != pa.float64():
         return table
+    # Above 2^53 two integers could become one float, and two classes one.
     if (np.abs(table.column(label).to_numpy()) >= EXACT_CODES).any():
+        # Signed first; unsigned only for those beyond. Neither fits labels with fractions, which stay floats.
         for kind in (pa.int64(), pa.uint64()):
             with suppress(pa.ArrowInvalid):
                 return parse(kind)
@@ -82,26 +86,32 @@ def read_tables(stream: Stream, reader: TableReader, blocks: Iterator[Block]) ->
         try:
             table, bad = reader.read(block)
             encoded = reader.rows(table) if table.num_rows else None
+            # What the consumer wants made of X is made here, in the thread.
             if encoded is not None and stream.prepare is not None:
                 encoded = (stream.prepare(encoded[0]), *encoded[1:])
+        # It names file and line already.
         except BadLine:
             raise
         except (pa.ArrowException, ValueError) as error:
             why = reason_of(error)
             raise ValueError(f"{title}, in the rows from byte {block.offset:,} on: {why}.") from error
+        # Lines are counted in the thread, for it takes a pass over the block.
         lines = np.count_nonzero(block.lines == NEWLINE)
         place = Position(block.file, block.end, int(lines), table.num_rows)
         return place, encoded, bad, table if stream.cells else None
 
     columns = stream.columns if stream.raw else None
     at = stream.start
+    # Results come in the order of the blocks, so positions can be summed here.
     for place, encoded, bad, cells in ahead(work, blocks, stream.threads):
         if place.file != at.file:
             at = Position(file=place.file)
         if bad:
             line, what = bad[0]
+            # Lines of the file before this part, before this block, and in it.
             number = stream.lines_before() + at.line + line + 1
             stream.refuse(bad_line(what, stream.sources[place.file].title, number, 1), len(bad))
+        # The position moves even if all rows were refused.
         at = place._replace(line=at.line + place.line, row=at.row + place.row)
         if encoded:
             X, y, weight, names = encoded
@@ -116,9 +126,11 @@ def readable(rows: list[Any], read: Callable[[list[Any]], None], refuse: Callabl
         read(rows)
         return rows
     except pa.ArrowInvalid as error:
+        # A single row that cannot be read is the one to blame.
         if len(rows) == 1:
             refuse(rows[0], error)
             return []
+    # Halves: k bad rows among n take about k·log n tries.
     half = len(rows) // 2
     return readable(rows[:half], read, refuse) + readable(rows[half:], read, refuse)
 
@@ -130,6 +142,7 @@ def settled(kind: Any) -> Any:
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
     if is_number or pa.types.is_decimal(kind):
         return pa.float64()
+    # Times and bytes have no rule of their own, and come as text.
     return pa.string() if pa.types.is_time(kind) or pa.types.is_binary(kind) else kind
 
 

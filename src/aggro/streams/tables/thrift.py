@@ -24,16 +24,20 @@ class Compact:
 
     def struct(self, wanted: Wanted, depth: int = 0) -> dict[int, Any]:
         """The wanted fields by their numbers."""
+        # A damaged file can nest without end, and the stack ends somewhere.
         if depth > DEEPEST_STRUCT:
             raise ValueError(DAMAGED)
         fields: dict[int, Any] = {}
         field = 0
         while (head := self._byte()) & 15 != STOP_FIELD:
+            # Field numbers come as differences to the one before, or in full where the difference is 0.
             field = field + (head >> 4) if head >> 4 else self._number()
             kind = head & 15
             value = (
+                # Numbers first and in place: they are most of the fields.
                 self._number() if BYTE < kind < DOUBLE_FIELD else self._value(kind, wanted.get(field) or {}, depth + 1)
             )
+            # Unwanted fields must be read, for their length is known only then, but they are not kept.
             if field in wanted:
                 fields[field] = value
         return fields
@@ -56,8 +60,10 @@ class Compact:
     def _list(self, wanted: Wanted, depth: int) -> list[Any]:
         head = self._byte()
         size, kind = head >> 4 if head >> 4 < 15 else self._varint(), head & 15
+        # A damaged size must not make a list of billions.
         if depth > DEEPEST_STRUCT or size > len(self.data):  # an entry has a byte at least
             raise ValueError(DAMAGED)
+        # In lists, unlike in structs, a truth value takes a byte.
         if kind in (TRUE, FALSE):
             return list(self._bytes(size))
         return [self._value(kind, wanted, depth + 1) for _ in range(size)]
@@ -69,9 +75,11 @@ class Compact:
 
     def _varint(self) -> int:
         value = shift = 0
+        # Seven bits a byte, the lowest first; the eighth says that more follow.
         while (byte := self._byte()) >= 128:
             value |= (byte & 127) << shift
             shift += 7
+            # More bytes than a 64-bit number has: damage, and Python's integers would grow for ever.
             if shift > 63:
                 raise ValueError(DAMAGED)
         return value | byte << shift
@@ -82,9 +90,11 @@ class Compact:
             self.at += 1
         else:
             value = self._varint()
+        # Zigzag: the lowest bit is the sign.
         return (value >> 1) ^ -(value & 1)
 
     def _bytes(self, n: int) -> bytes:
+        # A slice beyond the end would silently be shorter, so the end is checked.
         self.at += n
         if self.at > len(self.data):
             raise IndexError

@@ -77,12 +77,12 @@ class Leases:
         if wanted is not None and free and (found := model.waiting.find(wanted)) is not None:
             # The wanted example comes in place of the one in hand, which others may now have.
             for id in mine:
-                # It has its label by now, by whatever way; the lease is of no more use.
                 self.end(model, id)
             return found
         for id in mine:
             if (found := model.waiting.find(id)) is not None:
                 return found
+            # It has its label by now, or has expired: the lease is of no more use.
             self.end(model, id)
         return None
 

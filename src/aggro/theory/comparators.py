@@ -20,6 +20,7 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
     problem, classes = setting.problem, setting.classes
     if hasattr(given, "coef_"):
         theirs = getattr(given, "classes_", None)
+        # With the classes the other way round, the weights would have to be turned as well.
         if classes is not None and theirs is not None and list(theirs) != list(classes):
             raise ValueError(
                 f"The comparator knows the classes {list(theirs)}, but the stream has {list(classes)}. They must "
@@ -37,6 +38,7 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
         raise ValueError(f"The comparator has weights of shape {u.shape}, expected ({problem.size},): one a feature.")
     if b.size != 1:
         raise ValueError(f"The comparator has {b.size} intercepts, expected one.")
+    # An intercept that the learner lacks would compare it with a larger class of functions.
     if not problem.bias:
         if b.item() != 0.0:
             raise ValueError(f"The comparator has the intercept {b.item()}, but the learner has none.")
@@ -69,6 +71,7 @@ def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
             )
         return found
     u = as_vector(given, setting)
+    # The edge holds up to the rounding of scores, which is a share of what they are sums of.
     excess = problem.discrepancies(u) - problem.edge
     row = int(np.argmax(excess - EDGE_ROUNDING * problem.sizes(u)))
     if excess[row] > EDGE_ROUNDING * problem.sizes(u)[row]:

@@ -107,7 +107,7 @@ def put_scaling(scaling: Scaling, values: Mapping[str, Value]) -> None:
         scaling.listed[: listed.shape[0]] = listed
         scaling.places[listed] = 1 + np.arange(listed.shape[0])
         scaling.facts[LISTED_COLUMNS] = listed.shape[0]
-    # Found again with the next row.
+    # No dense row has come since the list was made.
     scaling.facts[DENSE_COLUMNS] = 0
     if scaling.target.shape[0]:
         count = np.rint(values["scaling.target_n"].high)

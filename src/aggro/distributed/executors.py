@@ -226,6 +226,7 @@ def refuse_other(who: str, theirs: str, version: str) -> None:
 def executor_for(client: Any) -> Executor:
     """The given client's cluster; that of the current client, if there is one; else this process."""
     if client is not None:
+        # By its methods: distributed need not be installed where no client is given.
         if not hasattr(client, "submit") or not hasattr(client, "run_on_scheduler"):
             raise TypeError(
                 f"client must be a Client of dask.distributed, got {client!r}. Say Client(address) for an address."

@@ -45,6 +45,7 @@ class Pairs(NamedTuple):
 
 def sources_of(data: Any, target: Any = None, sample_weight: Any = None, **reading: Any) -> list[Source]:
     """The partitions of any data that ``fit`` takes."""
+    # By the name of the module, so that Dask is not imported for files.
     kind = type(data).__module__.partition(".")[0]
     if isinstance(data, str | os.PathLike) or _all(data, str | os.PathLike):
         _no_target(target, sample_weight)
@@ -166,6 +167,7 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
         elif not known:
             raise ValueError(f"The rows of X are not counted, so {what} must be a Dask array with the same blocks.")
         else:
+            # An array in memory is cut like X, whose lengths are known.
             column = np.asarray(given)
             if column.shape[:1] != (sum(X.chunks[0]),):
                 raise ValueError(f"X has {sum(X.chunks[0])} rows, and {what} has {len(column)}.")
@@ -177,6 +179,7 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
         if sum(given.chunks[0]) != sum(X.chunks[0]):
             raise ValueError(f"X has {sum(X.chunks[0])} rows, and {what} has {sum(given.chunks[0])}.")
         given = given.rechunk((X.chunks[0],))
+    # Blocks are paired by number; lengths that nobody knows are checked when they are learned.
     if given.numblocks[0] != X.numblocks[0]:
         raise ValueError(
             f"X has {X.numblocks[0]} blocks of rows, and {what} has {given.numblocks[0]}. Make them the same."
@@ -210,6 +213,7 @@ def chunk_of_block(X: Any, y: Any = None, weight: Any = None) -> list[Chunk]:
 
 def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
     """Partitions of a Dask dataframe; target and weight are columns of it, by name, or series beside it."""
+    # One piece a partition; series beside the frame are paired with it by number.
     pieces = frame.to_delayed()
     series = {}
     for what, given in (("target", target), ("sample_weight", weight)):
@@ -225,6 +229,7 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
             if not hasattr(given, "to_delayed") or given.npartitions != frame.npartitions:
                 raise ValueError(f"{what} must be the name of a column, or a Dask series with the same partitions.")
             series[what] = given.to_delayed()
+    # Columns are taken by name inside the task; series come as pieces.
     of_target, of_weight = (given if _is_name(given) else None for given in (target, weight))
     columns = tuple(frame.columns)
     beside = [

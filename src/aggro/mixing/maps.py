@@ -49,6 +49,7 @@ def take_map(map_: FeatureMap, sight: Sight, landmarks: int | None) -> Parts:
         table[:, landmarks:] = 0.0
         sizes[landmarks:] = 0.0
         mix[landmarks:], mix[:, landmarks:] = 0.0, 0.0
+    # Landmarks fill up in order, so a count says which there are.
     count = min(int(map_.facts[LANDMARKS]), landmarks) if landmarks is not None else 0
     there = map_.met[:met].astype(np.float64)
     return {
@@ -57,6 +58,7 @@ def take_map(map_: FeatureMap, sight: Sight, landmarks: int | None) -> Parts:
         "map.wait": least(np.array([float(map_.facts[ROWS_TO_WAIT])]), "."),
         "map.numbers": mean(map_.numbers, "."),
         "map.met": most(there, "f"),
+        # A frequency counts only where the feature was met; elsewhere its row is 0.
         "map.table": pooled(table, "f.", there[:, None]),
         "map.sizes": mean(sizes, "."),
         "map.mix": mean(mix, ".."),

@@ -110,11 +110,13 @@ def revived(inner: Any, part: Any, container: Container, shell: bool) -> ActiveL
     # A file without kept rows is of a version that had neither replay nor other strategies.
     before = {} if "replay" in part else {"replay": 0, "strategy": "margin"}  # as it was when nothing was kept
     active: ActiveLearner = kind(type(inner)(**parameters_of(inner)), **{**before, **parameters})
+    # The gate draws by this seed, so questions go on as they would have.
     seed = _whole(part["seed"], 2**63 - 1)
     try:
         active.go_on_with(inner, seed)
     except (TypeError, ValueError) as error:
         raise Flaw(str(error).rstrip(".")) from error
+    # After go_on_with, which makes the gate and the room for questions that are filled here.
     _restore(active.gate, part)
     _refill(active, part)
     if "replay" in part:

@@ -159,6 +159,7 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
     good = isinstance(part, dict) and set(part) == {"settled", "width"} and type(part["settled"]) is bool
     if not good or type(part["width"]) is not int or not 0 <= part["width"] <= WIDEST_ROW:
         raise Flaw("the hinges of a candidate are not whole")
+    # Types and sides before reading, so that nothing large is allocated for a wrong array.
     for name, (kind, sides) in ARRAYS.items():
         spec = inside.specs.get(f"hinges.{name}")
         if not isinstance(spec, Spec) or spec.dtype != kind or len(spec.shape) != sides:
@@ -166,6 +167,7 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
         setattr(hinges, name, inside.read(f"hinges.{name}"))
     hinges.settled, hinges.width = part["settled"], part["width"]
     columns, first = hinges.columns, hinges.first
+    # Settled hinges have used up their first rows; unsettled ones still collect them, and never as many as settle them.
     fits = columns.shape == hinges.knots.shape and np.isfinite(hinges.knots).all() and np.isfinite(first).all()
     # Compiled code takes columns by these numbers without a check.
     in_range = not columns.shape[0] or (columns.min() >= 0 and columns.max() < hinges.width)

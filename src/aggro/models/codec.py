@@ -63,6 +63,7 @@ def decode(coded: Any) -> Any:
             ((kind, content),) = coded.items()
             if kind == "tuple" and isinstance(content, list):
                 return tuple(decode(part) for part in content)
+            # JSON's own numbers are finite; only the two infinities come this way.
             if kind == "float" and content in ("inf", "-inf"):
                 return float(content)
             if kind == "bytes" and isinstance(content, str) and max(content, default="") <= "\xff":
@@ -70,6 +71,7 @@ def decode(coded: Any) -> Any:
             if kind == "dict" and isinstance(content, list):
                 return _decode_dict(content)
         raise Flaw(f"the header holds {str(coded)[:60]!r} where a value was expected")
+    # 1e999 is valid JSON, and Python reads it as infinity.
     if isinstance(coded, float) and not math.isfinite(coded):
         raise Flaw("the header holds a number that is not finite")
     return coded

@@ -68,6 +68,7 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     """
     with opened(path) as container:
         header = Header.parse(container.text)
+        # Only counters are read here; the state itself is built for its weights below.
         rows = _read(container, "tally.rows", COUNTERS_SPEC).tolist()
         loss = float(_read(container, "tally.loss", NUMBER_SPEC)[0])
         # Files of earlier versions have no marks of drift.

@@ -87,6 +87,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
         from aggro.models.active_header import activity_of, rows_of  # with the active learner, which others do not need
 
+        # Gate, questions and inner model change together, so they are read in one turn.
         def of_both(inner: Any) -> tuple[Header, dict[str, np.ndarray]]:
             header, arrays = _described(inner, *_taken(inner, model), position)
             return replace(header, active=activity_of(learner)), {**arrays, **rows_of(learner)}

@@ -172,7 +172,7 @@ def classes_of(learner: Any) -> list[Any]:
 def as_row(learner: Any, record: Any) -> Any:
     """A record as the learner's calls for one row take it."""
     if isinstance(record, list):
-        # A list and an object are the same record to a RecordLearner, with columns named as its frames name them.
+        # To a RecordLearner a list and an object of x0, x1, … are the same record.
         if takes_records(learner):
             return {f"x{j}": value for j, value in enumerate(record)}
         return np.array(record, np.float64)

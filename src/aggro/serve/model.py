@@ -658,6 +658,7 @@ class Model:
         return answer
 
     def _restore(self, target: int, key: str | None, digest: bytes) -> dict[str, Any]:
+        # A restore that was done and is sent again must not go back a second time.
         if key is not None and (answer := self.keys.answer(key, digest)) is not None:
             return dict(answer)
         found = next((one for one in self.snapshots.listed() if one.position == target), None)
@@ -666,11 +667,13 @@ class Model:
         # A stale snapshot still names its position; the journal rebuilds the model there without the undone label.
         state = None if found.stale else self.snapshots.load(found)
         if state is None:
+            # A damaged file is no loss as long as an older snapshot and the journal lead to the same position.
             try:
                 state = self.recovery.state_at(target)
             except (OutOfReach, Damaged) as error:
                 text = f"The snapshot {target} is damaged and cannot be made again: {error}"
                 raise Problem(409, "damaged_snapshot", text) from None
+        # The entries in between stay in the journal; from here on recovery passes over them.
         entry = Entry(RESTORE, target=[target], position=self.position + 1)
         answer = {"restored": target, "rows": state[1].rows, "position": entry.position}
 

@@ -86,11 +86,13 @@ class Models:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):  # locked, or a full disk: not damaged
                 raise
+            # Kept and not deleted: the journal in it may still be saved by hand.
             aside = path.with_name(f"{DATABASE}.damaged-{int(time.time())}")
             # The log belongs to the damaged file; a new database must not replay it.
             for end in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(f"{path}{end}", f"{aside}{end}")
+            # A new database knows no models; their folders hold name, description and snapshots.
             store = Store(path)
             self._from_snapshots(store)
             self.notes.append(

@@ -76,6 +76,7 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
         began = counts(start)
         # merge() learns rows that wait in mini-batches, so the counts to compare with do so as well.
         flushed = [copy.deepcopy(model).flush() if hasattr(model, "flush") else model for model in models]
+        # The start counts once, and of each copy only what it learned since.
         wanted = began + sum(counts(model) - began for model in flushed)
         expect((counts(both) == wanted).all(), f"{counts(both)} rows, updates and mistakes, not {wanted}")
         lines = both.n_seen_.bit_length()
@@ -83,6 +84,7 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
     if variant.classifies:
         rows = known(both).state.tally.classes[: len(known(both).labels.codes)]
         y = np.concatenate([y for _, y in shares])
+        # The classes' rows, counted from the targets themselves.
         before = dict.fromkeys(known(both).labels.codes, 0.0)
         if hasattr(start, "n_seen_"):
             before |= dict(zip(known(start).labels.codes, known(start).state.tally.classes.tolist(), strict=False))
@@ -96,6 +98,7 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
         assert_same_model(load(path), both)
     X, y = shares[0]
     expect(np.isfinite(np.asarray(decisions(both, X))).all(), "scores that are no numbers")
+    # A merged model must be able to go on.
     both.partial_fit(X, y)
 
 

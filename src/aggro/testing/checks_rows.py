@@ -162,10 +162,12 @@ def values_beyond_the_limits_are_refused(variant: Variant) -> None:
     """A feature, a target or a weight that is too large is a ValueError wherever it comes in; the limit is taken."""
     X, y = stream(variant, n=20)
     model, named = variant.new().partial_fit(X, y), learn_rows(variant.new(), as_dicts(X), y)
+    # The very next float: the limit itself must be taken.
     beyond = np.nextafter(LARGEST_VALUE, np.inf)
     for value in (beyond, 1e200, np.finfo(np.float64).max):
         bad = X.copy()
         bad[4, 2] = value
+        # Every way in has its own check, so each of them is tried.
         for form in (bad, csr(bad)):
             refused(model, model.partial_fit, form, y)
             refused(model, decisions, model, form)
@@ -181,6 +183,7 @@ def values_beyond_the_limits_are_refused(variant: Variant) -> None:
     heavy = np.nextafter(HEAVIEST, np.inf)
     refused(model, model.learn_one, X[0], y[0], heavy)
     refused(model, model.partial_fit, X, y, sample_weight=np.full(len(y), heavy))
+    # Lighter than the lightest weight counts as 0: such rows are skipped, and not refused.
     before = model.n_seen_
     model.learn_one(X[0], y[0], LIGHTEST / 2.0).partial_fit(X, y, sample_weight=np.full(len(y), LIGHTEST / 2.0))
     expect(model.n_seen_ == before, "rows lighter than the lightest were learned")
@@ -254,10 +257,12 @@ def a_row_without_loss_changes_no_bit(variant: Variant) -> None:
         model = variant.new(C=1e6)
         for row, target in zip(rows, y, strict=True):
             for _ in range(10):
+                # Under the strict margin until the loss is 0; the lax one then leaves some room for rounding.
                 model.set_params(**strict)
                 for _ in range(30):  # a short step needs many; with the joint one, another class becomes the runner_up
                     model.learn_one(row, target)
                 model.set_params(**lax)
+                # The state without counters: the row is still counted as seen.
                 before, updates = learned(model), model.n_updates_
                 once_more(model, row, target)
                 if learned(model) == before and model.n_updates_ == updates:

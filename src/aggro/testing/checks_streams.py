@@ -227,7 +227,9 @@ def whatever_is_learned_can_be_saved(variant: Variant) -> None:
             if weight == 1.0:
                 learn(model, rows[20:30], targets[20:30])
             else:
+                # Weights are given to many rows at once; the other ways have none here.
                 model.partial_fit(rows[20:30], targets[20:30], sample_weight=np.full(10, weight))
+            # Ordinary rows after the odd ones: the model must have stayed usable.
             learn(model, X[30:35], y[30:35])
             what = f"rows up to {np.abs(rows[20:30]).max():g}, targets like {targets[20]!r}, weights of {weight:g}"
             for part in arrays(known(model).state):

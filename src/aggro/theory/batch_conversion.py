@@ -213,6 +213,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             "fit_until is about linear learners, whose losses a step makes smaller for good: "
             f"{type(estimator).__name__} is none. Use fit with max_iter."
         )
+    # A row that is scaled otherwise each time has no fixed loss.
     if settings.get("scale"):
         raise ValueError(
             f"fit_until needs rows that stay as they are, and scale={settings['scale']!r} changes them as more come. "
@@ -228,6 +229,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             f"fit_until needs a step that brings every row nearer to its target, and step={step!r} also moves where "
             "there is no loss. Set step to 'pa', 'pa1' or 'pa2'."
         )
+    # The argument bounds the updates of the iterate; its mean may still have losses.
     if settings.get("average"):
         raise ValueError("fit_until makes the losses of the last iterate small, not of their mean. Set average=False.")
     if settings.get("class_weight") is not None:

@@ -234,12 +234,14 @@ def check(estimator: Any, asker: str, kinds: tuple[type[Learner], ...], steps: t
     if not isinstance(estimator, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{asker} is about learners of the kind {names}, got {owner}.")
+    # Invalid parameters first, so that the messages below speak of valid ones.
     check_params(estimator)
     settings = estimator.__dict__
     if settings["step"] not in steps:
         raise ValueError(
             f"{asker} holds for step={' or '.join(map(repr, steps))}, and this {owner} has {settings['step']!r}.{hint}"
         )
+    # The inequalities are about w_t, the vector that each step moves.
     if settings.get("average"):
         raise ValueError(
             f"{asker} is about the iterates, and with average=True their mean predicts. Set average=False."

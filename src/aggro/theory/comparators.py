@@ -18,6 +18,7 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
     It may be weights, (weights, intercept), or a fitted model with ``coef_`` and ``intercept_``, or with ``center_``.
     """
     problem, classes = setting.problem, setting.classes
+    # A model is taken for its weights; of a detector they are its centre.
     if hasattr(given, "coef_"):
         theirs = getattr(given, "classes_", None)
         # With the classes the other way round, the weights would have to be turned as well.
@@ -32,6 +33,7 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
     weights, intercept = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
     u = as_numbers(weights, "weights")
     b = as_numbers(intercept, "intercept")
+    # coef_ of two classes is a matrix with one row.
     if u.ndim == 2 and u.shape[0] == 1:
         u = u[0]
     if u.shape != (problem.size,):
@@ -73,6 +75,7 @@ def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
     u = as_vector(given, setting)
     # The edge holds up to the rounding of scores, which is a share of what they are sums of.
     excess = problem.discrepancies(u) - problem.edge
+    # The worst row makes the message.
     row = int(np.argmax(excess - EDGE_ROUNDING * problem.sizes(u)))
     if excess[row] > EDGE_ROUNDING * problem.sizes(u)[row]:
         raise ValueError(

@@ -104,6 +104,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
     classes, sign = None, 1.0
     if issubclass(kind, Classifier):
         classes, sign = labels.names, -1.0 if labels.order[-1] == 0 else 1.0
+        # ±1, and +1 for the last class in sorted order.
         y = sign * (2.0 * codes - 1.0)
         problem: Problem = Classification(X, y, -float(learner.margin), size, float(learner.fit_intercept))
     elif issubclass(kind, Detector):
@@ -114,6 +115,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
         problem = Uniclass(X, codes, float(learner.epsilon), size)
     else:
         problem = Regression(X, codes, float(learner.epsilon), size, float(learner.fit_intercept))
+    # Relative entropy needs p₁ on all corners, so their number must be known before the first row.
     if issubclass(kind, multiplicative.Multiplicative):
         if learner.n_features is None:
             raise NotCovered(

@@ -81,6 +81,7 @@ async def predict_more(
             answer["predictions"] = model.predict(examples, side)
             if wanted["probabilities"]:
                 answer["probabilities"] = model.probabilities(examples, side)
+            # Of an empty model there is no prediction, and nothing to explain.
             if wanted["reasons"]:
                 answer["reasons"] = [
                     model.explain(record, None, side) if prediction is not None else None
@@ -99,6 +100,7 @@ async def predict_more(
         answer["predictions"] = stored
         answer["ids"] = ids
     if examples.one:
+        # One record gets single fields; many get lists under plural names.
         return {singular(name): values[0] for name, values in answer.items()}
     return dict(answer)
 
@@ -354,6 +356,7 @@ async def question(service: Service, request: Request) -> Response:
 
     # Off the event loop: scoring candidates and reading the store take a while.
     def find() -> dict[str, Any]:
+        # The lease first: progress is of the moment at which the example is shown.
         found = service.leases.next(model, person, wanted)
         waiting, asked = model.waiting.counts()
         board = model.board_now()
@@ -388,6 +391,7 @@ async def explain(service: Service, request: Request) -> Response:
         body = await json_of(service, request)
     if not isinstance(body, dict) or "record" not in body or body.keys() - {"record", "label"}:
         raise Problem(422, "no_record", 'Expected {"record": {...}} and, if you like, a "label".')
+    # The record has the limits that it has when it is predicted.
     check_record(body["record"], service.limits)
     label = body.get("label")
     if label is not None:

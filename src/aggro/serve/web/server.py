@@ -75,6 +75,7 @@ class Joining:
 
 def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
     """A connection that is closed if no request begins on it for some time, or if there are too many of them."""
+    # Shared by all connections of this server, in the one thread of the event loop.
     open_now: set[Any] = set()
 
     class Patient(Protocol):  # type: ignore[misc,valid-type]
@@ -86,6 +87,7 @@ def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
             self.surplus = len(open_now) >= limits.connections
             if not self.surplus:
                 open_now.add(self)
+            # A client that connects and stays silent must not hold a place for ever.
             self.first = self.loop.call_later(1.0 if self.surplus else limits.idle_timeout, self.nothing_came)
 
         def data_received(self, data: bytes) -> None:
@@ -102,6 +104,7 @@ def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.first.cancel()
+            # discard: a surplus connection was never in the set.
             open_now.discard(self)
             super().connection_lost(exc)
 

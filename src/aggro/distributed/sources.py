@@ -174,7 +174,7 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
             given = da.from_array(column, chunks=(X.chunks[0], *column.shape[1:]))
     if given.ndim != 1:
         raise ValueError(f"{what} must have one axis, got {given.ndim}.")
-    # Known lengths that differ can be cut anew; unknown ones can only be compared by number.
+    # Blocks of known lengths can be rechunked; unknown ones can only be compared by number.
     if known and not any(np.isnan(n) for n in given.chunks[0]) and given.chunks[0] != X.chunks[0]:
         if sum(given.chunks[0]) != sum(X.chunks[0]):
             raise ValueError(f"X has {sum(X.chunks[0])} rows, and {what} has {sum(given.chunks[0])}.")

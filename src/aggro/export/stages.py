@@ -108,7 +108,7 @@ def radial(g: Graph, x: Value, stage: KernelValues) -> Value:
     held = stage.rows - centre
     norms = (held**2).sum(axis=1)
     moved = g.op("Sub", g.cast(x, FLOAT64), centre)
-    # float32 will do if its rounding moves γ‖x − z‖² by less than the error that is let be.
+    # float32 suffices if its rounding changes γ‖x − z‖² by less than the allowed error.
     if x.dtype == FLOAT32 and DISTANCE_ROUNDING * stage.gamma * norms.max(initial=0.0) <= LARGEST_KERNEL_ERROR:
         moved = g.cast(moved, FLOAT32)
     crossed = g.op("Add", g.op("MatMul", moved, -2.0 * held.T), norms)

@@ -119,7 +119,7 @@ def _lowered(total: ExactSum, top: np.ndarray) -> np.ndarray:
     if not down.any():
         return total.digits
     places = np.arange(SUM_DIGITS).reshape(-1, *[1] * down.ndim) - down
-    # Digits that fall below the last place are let go; they are below what any order would keep.
+    # Digits that fall below the last place are dropped; they are below what any order would keep.
     found = np.take_along_axis(total.digits, np.maximum(places, 0), axis=0)
     return np.where(places >= 0, found, 0)
 

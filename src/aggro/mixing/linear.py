@@ -137,7 +137,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
     pairs = zip(iterates_of(state, params, features), iterates_of(start, params, features), strict=True)
     for kind, (now, before) in enumerate(pairs):
         W, b, since_then = now.W, now.b, now.weight - before.weight
-        # Kind 0 is the last iterate and sliding means are of late rows; only means over all iterates are pooled.
+        # Kind 0 is the last iterate, and sliding means are of recent rows; only means over all iterates are pooled.
         pools = kind > 0 and now.rest is None
         if pools:
             W, b = (since(a, now.weight, c, before.weight) for a, c in ((W, before.W), (b, before.b)))
@@ -151,7 +151,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
         if now.rest is not None:
             parts[f"linear.{kind}.rest"] = mean(np.array([now.rest]), ".")
     if hasattr(state, "suffered"):
-        # Faded losses are of late rows, like sliding means; others are sums.
+        # Faded losses are of recent rows, like sliding means; others are sums.
         combine = mean if params.judged < 1.0 else total
         parts["linear.suffered"] = combine(state.suffered, "..")
         parts["linear.judged"] = combine(state.weight, ".")

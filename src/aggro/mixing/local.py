@@ -106,7 +106,7 @@ class Units:
 
     def raw(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights and constants. A feature that has not varied counts as 0 in any row."""
-        # The deviation 0 has taught nothing: neither its weight nor the constant may count it.
+        # A feature with deviation 0 has taught nothing, so its weight counts as 0.
         varied = self.deviation > 0.0
         W = np.where(varied, V[..., 1:] / np.where(varied, self.deviation, 1.0), 0.0)
         return W, V[..., 0] - W @ self.centre if self.bias else V[..., 0]

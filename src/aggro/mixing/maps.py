@@ -71,7 +71,7 @@ def put_map(map_: FeatureMap, values: Mapping[str, Value]) -> None:
     met = values["map.met"].high.astype(np.int64)
     map_.facts[MAP_SEED] = put_seed(values, "Models with random features can be combined only if these")
     map_.facts[COUNTED_ROWS], map_.facts[LANDMARKS] = int(counted), int(landmarks)
-    # Features met are counted anew: each counts once, whoever met it.
+    # Features met are counted again: each counts once, whoever met it.
     map_.facts[ROWS_TO_WAIT], map_.facts[FEATURES_MET] = int(values["map.wait"].high[0]), int(met.sum())
     map_.numbers[:] = values["map.numbers"].high
     map_.met[: met.shape[0]] = met

@@ -77,7 +77,7 @@ def put(state: Any, params: Any, values: Mapping[str, Value], sight: Sight) -> A
     _fill(u_b, values["means.b"].high)
     _fill(sums, values["means.sums"].high)
     _fill(sums_b, values["means.sums.b"].high)
-    # Rounding of exact sums could leave −0; a count is never negative.
+    # A count is whole and never negative.
     _fill(state.counts, np.maximum(np.rint(values["means.counts"].high), 0.0))
     if params.average:
         # v holds the whole sum of iterates; the shares of a fresh state add nothing to it.

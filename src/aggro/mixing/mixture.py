@@ -56,7 +56,7 @@ class Mixture(NamedTuple):
 
 def mix_of(state: Any) -> Mix:
     """How the states of this type combine."""
-    # A rule of one's own may bring its mix; ours are found by the name of their family.
+    # A registered rule may bring its own mix; ours are found by the name of their family.
     own = RULES[type(state)].mix
     found = own if own is not None else _mixes(_family(type(state))).get(type(state))
     if found is None:
@@ -141,7 +141,7 @@ def union(base: Known, others: Iterable[Known]) -> Known:
     if not named:
         n = max(part.n_features for part in parts)
         return Known(tuple(classes), tuple(reserved), False, base.start, (), n, max(width, n))
-    # dict.fromkeys keeps the order and drops repetitions.
+    # In the order in which the partitions list them: new features get their numbers by it.
     more = tuple(dict.fromkeys(name for part in parts for name in part.more))
     structures = [part.records for part in parts if part.records is not None]
     records = None
@@ -340,7 +340,7 @@ def check_began(learner: Any, base: Any, number: int) -> None:
     own, first = settings_of(learner), settings_of(base)
     for name in own:
         numbers = isinstance(own[name], float) and isinstance(first[name], float)  # as of steps of other lengths
-        # Floats such as C may differ: they say how long steps are, and not what a state is.
+        # Floats such as C may differ: copies may have learned with steps of other lengths.
         if name not in FREE and own[name] != first[name] and not numbers:
             raise ValueError(
                 f"{COPIES} Learner {number} has {name}={own[name]!r}, but the base has {name}={first[name]!r}."
@@ -349,7 +349,7 @@ def check_began(learner: Any, base: Any, number: int) -> None:
     if began is None:
         return
     classes, names = [*began.labels.codes], list(began.features.names or ())
-    # Rows, classes and features of the base must be the first of the copy: places are told by them.
+    # Classes and features of the base come first in every copy: they are matched by position.
     for what, goes_on in (
         ("rows", model.state.tally.rows[SEEN] >= began.state.tally.rows[SEEN]),
         ("classes", [*model.labels.codes][: len(classes)] == classes),

@@ -109,9 +109,8 @@ def structure_of(encoder: Encoder, start: int) -> Structure:
 
 def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
     """That of all, with features in the order of these hashes; ``Unsettled`` if they do not go together."""
-    # The first of the longest, so that the result does not depend on anything but the given order.
     longest = max(structures, key=lambda one: len(one.order))  # the first of these
-    # Columns got different numbers in different partitions: features of them cannot be told apart by number any more.
+    # Columns got different numbers in different partitions, so their features cannot be matched by number.
     if any(not _agree(one, longest) for one in structures):
         start = structures[0]
         known: dict[str, Column] = {}
@@ -159,7 +158,7 @@ def _agree(one: Structure, longest: Structure) -> bool:
 
 def take_encoder(encoder: Encoder, known: Structure) -> Parts:
     """The parts of an encoder."""
-    # A partition that met fewer numbers has rows of zeros for the rest, which add nothing to sums.
+    # A partition that met fewer numbers has zeros for the rest, which add nothing to sums.
     counts, means, squares = (_longer(array, len(known.numbers)) for array in encoder.moments)
     # Means do not add up, but n·mean and the sums of squares do.
     first, second = power_sums(counts, means, squares)

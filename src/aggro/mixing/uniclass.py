@@ -93,10 +93,10 @@ def put(state: Ball, params: Any, values: Mapping[str, Value], sight: Sight) -> 
             # The lag is rows·(c − c̄); beyond what a float holds it is given up.
             lag = (centre - values["ball.mean"].high) * rows
         state.u[:n] = np.where(np.abs(lag) <= MOST_FLOAT / 2.0, lag, 0.0)
-    # Facts come before the metric and the radii, which need to know what is scaled.
     put_facts(state)
     if state.sums.shape[0]:
         put_metric(state, values)
+    # Radii last: which of the two kinds fits is known once the metric is in place.
     kind = "measured" if is_scaled(state) else "plain"
     for name in RADII:
         put_radius(f"ball.{kind}.{name}", getattr(state, name), values)
@@ -134,7 +134,7 @@ def put_metric(state: Ball, values: Mapping[str, Value]) -> None:
     deviations = np.sqrt(squares / weight)
     varied = deviations > TINY_SCALE
     state.columns[0, : squares.shape[0]] = squares
-    # A column that has not varied gets the scale 0, and so no part in distances.
+    # A column that has not varied has no scale; 0 marks it.
     state.columns[1, : squares.shape[0]] = np.where(varied, 1.0 / np.where(varied, deviations, 1.0), 0.0)
     p = int(met)
     # Too many columns for products: deviations alone are used.

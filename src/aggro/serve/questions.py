@@ -93,7 +93,7 @@ class Leases:
             found = still_asked(model, free)
             if found is not None:
                 return found
-        # Nothing is asked about: a willing person still gets the record that teaches most.
+        # The model asks about nothing now: the person gets the record that it is least sure of.
         free = self._free(model, person, asked=False)
         return most_doubtful(model, free) if free else None
 

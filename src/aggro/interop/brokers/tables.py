@@ -58,7 +58,7 @@ def table_of(bodies: Sequence[Any], learner: Any, label: str) -> Batch | None:
     # The label is read with the columns, in one pass, and taken out here.
     labels = table.column(label).to_pylist()
     table = table.drop_columns([label])
-    # A record without fields is malformed, and must be buried by itself.
+    # A record without fields is malformed: it goes to the dead letters alone, so the batch is read one by one.
     if has_empty_rows(table):
         return None
     unlabelled = labels.count(None)

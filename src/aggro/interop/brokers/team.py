@@ -430,7 +430,7 @@ def learn_together(
             member.folder.close()
             raise
         found, position = new() if leads or os.path.exists(path) else (None, None)
-        # The lock is let go, since run() lets the consumers agree on a leader anew.
+        # The lock is released: inside run() the consumers agree on a leader again.
         if found is not None and has_begun(found):
             member.leads = False
             member.folder.close()

@@ -95,7 +95,7 @@ async def predict_more(
         # Reading suffices to predict, but storing records changes what waits, which needs "learn".
         check_scope(service, request, "learn")
         ids = stored_ids(examples)
-        # A record that waits already keeps its first prediction, and the client is told that one.
+        # A record that waits already keeps its first prediction, and the answer repeats that one.
         stored = await service.done(model.waiting.put(ids, examples.records, answer["predictions"], [None] * len(ids)))
         answer["predictions"] = stored
         answer["ids"] = ids

@@ -172,7 +172,7 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     sys.setswitchinterval(SWITCH)
     warnings.simplefilter("ignore", UserWarning)  # about rows, which their sender would have to be told
     allow_files(OPEN_FILES)
-    # Compiled beside the listening socket: /health answers at once, /ready when this is done.
+    # Compiled in the background: /health answers at once, /ready when this is done.
     threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
     server_of(service, listening).run(sockets=[sock])
 

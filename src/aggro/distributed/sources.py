@@ -55,7 +55,7 @@ def sources_of(data: Any, target: Any = None, sample_weight: Any = None, **readi
     # Partitions that are open()ed by the workers carry their own way of reading.
     if isinstance(data, list | tuple) and data and all(hasattr(one, "open") for one in data):
         _no_target(target, sample_weight)
-        # From here on nothing reads files; an option without effect is a mistake.
+        # An option without effect is a mistake.
         if reading:
             raise TypeError(f"{next(iter(reading))}= has no effect on partitions that exist already. Leave it out.")
         return [of_file(one) for one in data]

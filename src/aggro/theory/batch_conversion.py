@@ -247,13 +247,13 @@ def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float,
     while left:
         if order == "cyclic":
             learned, moved, _ = cycle(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, left, observer(False))
-            # "largest" looks at all rows once for each update, and once more to find that none is left.
             looks, done = looks + 1, learned == 0
         else:
             room = min(left, a_call)
             learned, moved, _ = largest_first(
                 state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, room, observer(False)
             )
+            # One look at all rows for each update, and one more to find that none is left.
             looks, done = looks + int(learned) + (learned < room), learned < room
         left -= int(learned)
         # A row with a loss that no step moves, such as zeros, would be presented for ever.

@@ -310,7 +310,7 @@ class Member:
             place = {name: self._base.kept[name] for name in ("at", "read")}
             work = self._work[partition] = Intake(copy.deepcopy(self._base.learner), self.options, place)
         if work is not None:
-            # A part ends at merge_every records exactly, so that the merged model does not tell how fast messages came.
+            # A part holds at most merge_every records, also where more of them wait.
             some = waiting[: self.merge_every - work.counts.records]
             work.take(some)
             work.passed(some)

@@ -149,7 +149,6 @@ async def download(service: Service, request: Request) -> Response:
 async def snapshot(service: Service, request: Request) -> Response:
     """Take a snapshot now."""
     model = model_of(service, request)
-    # Read and thrown away: an unread body would be taken for the next request on this connection.
     await body_of(service, request)
     return Json(await service.done(model.snapshot()))
 

@@ -117,7 +117,7 @@ async def done(service: Service, future: Any) -> bool:
     try:
         await service.done(future)
     except Problem as problem:
-        # Label Studio sends a webhook again when it saw no answer; the second must not fail.
+        # Webhooks may come twice; the second must not fail.
         if problem.code not in KNOWN_BEFORE:
             raise
         return False

@@ -79,8 +79,10 @@ class OnDask:
         """A future."""
         with self._watched(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a model is large for a task: it must be in one
+            # Pieces of collections are graphs of their own, so the whole task goes to compute().
             if any(hasattr(one, "__dask_graph__") for one in arguments):
                 return self.client.compute(self._delayed(function, arguments))
+            # Not pure: the same call is a task of its own, or Dask would hand out an old result by its key.
             return self.client.submit(checked, self.version, function, *arguments, key=_key(function), pure=False)
 
     def submit_all(self, function: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> list[Any]:
@@ -105,6 +107,7 @@ class OnDask:
         """As they come."""
         from distributed import as_completed
 
+        # Futures come back in the order in which they end, so each is found again by its key.
         number = {handle.key: k for k, handle in enumerate(handles)}
         with self._watched():
             for handle in as_completed(handles, loop=self.client.loop):  # which need not be the current client
@@ -128,6 +131,7 @@ class OnDask:
         with self._watched():
             refuse_other("The scheduler", self.client.run_on_scheduler(there), version)  # it unpacks all tasks
             self.client.submit(there, pure=False).result()  # some clusters have workers only when there is a task
+            # All workers of this moment, in the order of their addresses for the message.
             found = self.client.run(there)
         for worker, theirs in sorted(found.items()):
             refuse_other(f"The worker {worker}", theirs, version)
@@ -145,6 +149,7 @@ class OnDask:
         try:
             yield
         except _OfTask as error:
+            # The task's own error goes to the user as it was, before anything below can take it for the cluster's.
             own = error.args[0]
             raise own from own.__cause__
         except KilledWorker as error:
@@ -153,10 +158,12 @@ class OnDask:
                 "or do not have aggro. Use smaller partitions or more memory. The logs of the workers say more."
             ) from error
         except (CommClosedError, CancelledError, Cancelled, FutureCancelledError, TimeoutError, OSError) as error:
+            # Files raise OSError as well, and the cluster is not to blame for them.
             if isinstance(error, OSError) and not isinstance(error, CommClosedError | ConnectionError | TimeoutError):
                 raise  # of a file
             raise ClusterLost(f"The cluster {self._name()} does not answer any more ({_said(error)}).") from error
         except RuntimeError as error:
+            # dask raises RuntimeError for a closed client, but so may any task.
             if self.client.status == "running":
                 raise  # of a task
             raise ClusterLost(f"The client of the cluster {self._name()} was closed ({_said(error)}).") from error
@@ -177,6 +184,7 @@ def _result(handle: Any) -> Any:
     try:
         return handle.result()
     except Exception as error:
+        # A killed worker is the cluster's affair, though it ends the task in error.
         if handle.status == "error" and not isinstance(error, KilledWorker):
             raise _OfTask(error) from error
         raise
@@ -198,6 +206,7 @@ def checked(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives, on a worker that has this version."""
     import aggro
 
+    # Workers that came after check() are caught here, with their first task.
     if aggro.__version__ != version:
         from distributed import get_worker
 
@@ -217,10 +226,12 @@ def refuse_other(who: str, theirs: str, version: str) -> None:
 def executor_for(client: Any) -> Executor:
     """The given client's cluster; that of the current client, if there is one; else this process."""
     if client is not None:
+        # By its methods: distributed need not be installed where no client is given.
         if not hasattr(client, "submit") or not hasattr(client, "run_on_scheduler"):
             raise TypeError(
                 f"client must be a Client of dask.distributed, got {client!r}. Say Client(address) for an address."
             )
+        # Its calls return coroutines, which nothing here would await.
         if client.asynchronous:
             raise TypeError(
                 "The client is asynchronous, and nobody would wait for it. Make it without asynchronous=True."

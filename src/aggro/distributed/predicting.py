@@ -41,6 +41,7 @@ def predict(estimator: Any, data: Any, *, method: str = "predict", **reading: An
     _check_method(estimator, method)
     check_learned(estimator)
     delayed = _delayed()
+    # One task for the model: every piece refers to it, and Dask sends it to each worker once.
     model = delayed(estimator, pure=False, traverse=False)
     kind = type(data).__module__.partition(".")[0]
     if kind == "dask" and hasattr(data, "chunks"):
@@ -83,7 +84,9 @@ def _of_array(estimator: Any, model: Any, X: Any, method: str) -> Any:
 
     delayed = _delayed()
     if X.numblocks[1] > 1:
+        # A row must be whole to be scored.
         X = X.rechunk({1: -1})
+    # Dask needs type and shape before anything is computed; an empty answer shows both.
     like = no_answers(estimator, method)
     blocks = [
         da.from_delayed(delayed(of_block)(model, block, method, like), (rows, *like.shape[1:]), like.dtype)
@@ -113,6 +116,7 @@ def no_answers(estimator: Any, method: str) -> np.ndarray:
     classes = np.asarray(estimator.classes_)
     if method == "predict":
         return classes[:0]
+    # Two classes share one decision; more have one each.
     return np.zeros(0) if method == "decision_function" and len(classes) <= 2 else np.zeros((0, len(classes)))
 
 
@@ -185,6 +189,7 @@ class Errors(NamedTuple):
 
     def plus(self, other: Errors) -> Errors:
         """Both together (Chan, Golub and LeVeque, for the deviations)."""
+        # Pairwise update of mean and squared deviations: stable where sums of squares would cancel.
         total = self.weight + other.weight
         share = other.weight / total if total else 0.0
         gap = other.mean - self.mean
@@ -214,12 +219,14 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
     """The errors of a chunk."""
     n = answers.shape[0]
     s = np.ones(n) if chunk.weight is None else np.asarray(chunk.weight, np.float64)
+    # A detector has no targets: the share of rows outside stands for the error.
     if task == "outlier":
         return Errors(n, 0, float(s.sum()), float(s[answers == -1].sum()))
     y = np.asarray(chunk.y)
     there = are_there(y)
     y, s, answers, lacking = y[there], s[there], answers[there], int(n - there.sum())
     if task == "classification":
+        # "1" and 1 are never equal, and would count as an error of 100 %.
         if y.shape[0] and isinstance(y[0], str) != isinstance(answers[0], str):
             raise ValueError(
                 f"The targets are like {y[0]!r}, and the model predicts {answers[0]!r}. Give the same kind."
@@ -227,6 +234,7 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
         return Errors(n - lacking, lacking, float(s.sum()), float(s[answers != y].sum()))
     y = y.astype(np.float64)
     gap, total = y - answers, float(s.sum())
+    # Mean and deviations of the targets, for r².
     mean = float((s * y).sum() / total) if total else 0.0
     sums = float((s * np.abs(gap)).sum()), float((s * gap * gap).sum())
     return Errors(n - lacking, lacking, total, 0.0, *sums, mean, float((s * (y - mean) ** 2).sum()))
@@ -234,8 +242,10 @@ def errors_of(task: str, answers: np.ndarray, chunk: Any) -> Errors:
 
 def predictions_of(model: Any, chunk: Any) -> np.ndarray:
     """The predictions for a chunk of any kind."""
+    # Rows of a bag may be dicts, which only the calls for one row take.
     if isinstance(chunk, Pairs) and not hasattr(model, "new_encoder"):
         return np.array([model.predict_one(row) for row in chunk.X])
+    # Frames keep their column names, by which predict() checks the order.
     if hasattr(chunk.X, "iloc"):
         return np.asarray(model.predict(chunk.X))
     return np.asarray(model.predict_chunk(chunk))
@@ -249,12 +259,14 @@ def errors_together(parts: Sequence[Errors], task: str) -> dict[str, float]:
     told: dict[str, float] = {"rows": found.rows}
     if found.unlabelled:
         told["unlabelled"] = found.unlabelled
+    # No row with a weight: there is no error to tell, and nothing to divide by.
     if not found.weight:
         return told
     if task == "outlier":
         return told | {"share_outside": found.wrong / found.weight}
     if task == "classification":
         return told | {"error": found.wrong / found.weight}
+    # Targets that do not vary leave r² undefined.
     r2 = 1.0 - found.squares / found.spread if found.spread > 0.0 else float("nan")
     means = {"mae": found.absolute / found.weight, "rmse": float(np.sqrt(found.squares / found.weight))}
     return told | means | {"r2": r2}

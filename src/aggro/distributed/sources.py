@@ -45,14 +45,17 @@ class Pairs(NamedTuple):
 
 def sources_of(data: Any, target: Any = None, sample_weight: Any = None, **reading: Any) -> list[Source]:
     """The partitions of any data that ``fit`` takes."""
+    # By the name of the module, so that Dask is not imported for files.
     kind = type(data).__module__.partition(".")[0]
     if isinstance(data, str | os.PathLike) or _all(data, str | os.PathLike):
         _no_target(target, sample_weight)
         from aggro.streams import partitions
 
         return [of_file(one) for one in partitions(data, **reading)]
+    # Partitions that are open()ed by the workers carry their own way of reading.
     if isinstance(data, list | tuple) and data and all(hasattr(one, "open") for one in data):
         _no_target(target, sample_weight)
+        # An option without effect is a mistake.
         if reading:
             raise TypeError(f"{next(iter(reading))}= has no effect on partitions that exist already. Leave it out.")
         return [of_file(one) for one in data]
@@ -79,6 +82,7 @@ def reading_for(learner: Any, data: Any, reading: Mapping[str, Any]) -> dict[str
     ):
         return dict(reading)
     labels = {"classification": "classes", "regression": "numbers"}.get(task_of(learner))
+    # Columns that the learner knows keep their use in every partition.
     known = {"columns": learner.columns_} if hasattr(learner, "encoder_") and learner.columns_ else {}
     return {"raw": True, "labels": labels, **known, **reading}
 
@@ -101,6 +105,7 @@ def of_file(partition: Any, change: Callable[[Any], Iterable[Any]] = iter) -> So
     Its key tells files that are read otherwise apart, too.
     """
     how = partition.how
+    # The same file read otherwise gives other rows, so the way of reading is part of the key.
     read = (how.format, how.chunk_bytes, how.skip_bad, how.raw, sorted(how.options.items()))
     return Source(partition.title, f"{partition.key} {read!r}", OpenedFile(partition, change))
 
@@ -114,10 +119,12 @@ class OpenedFile:
 
     def __call__(self) -> Iterator[Any]:
         """The chunks; ``stream`` is what they are read from."""
+        # One thread each: the workers are the parallel part.
         self.stream = self.partition.open(threads=1)
         yield from self.change(self.stream)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # An open stream does not travel; the copy opens its own.
         return type(self), (self.partition, self.change)
 
 
@@ -129,6 +136,7 @@ def of_array(X: Any, y: Any, weight: Any) -> list[Source]:
     if X.ndim != 2:
         raise ValueError(f"X must have two axes, rows and columns, got {X.ndim}.")
     if X.numblocks[1] > 1:
+        # A row must be in one block to be learned.
         X = X.rechunk({1: -1})
     rows, width = X.to_delayed().reshape(-1), X.shape[1]
     columns = [_beside(X, given, what) for given, what in ((y, "target"), (weight, "sample_weight"))]
@@ -151,6 +159,7 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
 
     if isinstance(given, str):
         raise TypeError(f"An array has no column {given!r}: give {what} as an array beside it.")
+    # Dask writes NaN for blocks whose lengths it does not know.
     known = not any(np.isnan(n) for n in X.chunks[0])
     if not isinstance(given, da.Array):
         if hasattr(given, "to_dask_array"):
@@ -158,16 +167,19 @@ def _beside(X: Any, given: Any, what: str) -> list[Any]:
         elif not known:
             raise ValueError(f"The rows of X are not counted, so {what} must be a Dask array with the same blocks.")
         else:
+            # An array in memory is cut like X, whose lengths are known.
             column = np.asarray(given)
             if column.shape[:1] != (sum(X.chunks[0]),):
                 raise ValueError(f"X has {sum(X.chunks[0])} rows, and {what} has {len(column)}.")
             given = da.from_array(column, chunks=(X.chunks[0], *column.shape[1:]))
     if given.ndim != 1:
         raise ValueError(f"{what} must have one axis, got {given.ndim}.")
+    # Blocks of known lengths can be rechunked; unknown ones can only be compared by number.
     if known and not any(np.isnan(n) for n in given.chunks[0]) and given.chunks[0] != X.chunks[0]:
         if sum(given.chunks[0]) != sum(X.chunks[0]):
             raise ValueError(f"X has {sum(X.chunks[0])} rows, and {what} has {sum(given.chunks[0])}.")
         given = given.rechunk((X.chunks[0],))
+    # Blocks are paired by number; lengths that nobody knows are checked when they are learned.
     if given.numblocks[0] != X.numblocks[0]:
         raise ValueError(
             f"X has {X.numblocks[0]} blocks of rows, and {what} has {given.numblocks[0]}. Make them the same."
@@ -188,6 +200,7 @@ class Block:
 
     def __call__(self, X: Any, y: Any = None, weight: Any = None) -> list[Chunk]:
         """A block as a chunk."""
+        # NaN is not equal to itself: an unknown width is not checked.
         if X.shape[1] != self.width and self.width == self.width:  # NaN if nobody knows
             raise ValueError(f"the block has {X.shape[1]} columns, and the array says {self.width}.")
         return chunk_of_block(X, y, weight)
@@ -200,6 +213,7 @@ def chunk_of_block(X: Any, y: Any = None, weight: Any = None) -> list[Chunk]:
 
 def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
     """Partitions of a Dask dataframe; target and weight are columns of it, by name, or series beside it."""
+    # One piece a partition; series beside the frame are paired with it by number.
     pieces = frame.to_delayed()
     series = {}
     for what, given in (("target", target), ("sample_weight", weight)):
@@ -207,6 +221,7 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
             if given not in frame.columns:
                 raise ValueError(f"{what}={given!r} is no column of the frame: there are {list(frame.columns)[:10]}.")
         elif given is not None:
+            # The target would be among its own features.
             if getattr(given, "name", None) in frame.columns:
                 raise ValueError(
                     f"{given.name!r} would stay among the columns to learn from. Say {what}={given.name!r}."
@@ -214,6 +229,7 @@ def of_frame(frame: Any, target: Any, weight: Any) -> list[Source]:
             if not hasattr(given, "to_delayed") or given.npartitions != frame.npartitions:
                 raise ValueError(f"{what} must be the name of a column, or a Dask series with the same partitions.")
             series[what] = given.to_delayed()
+    # Columns are taken by name inside the task; series come as pieces.
     of_target, of_weight = (given if _is_name(given) else None for given in (target, weight))
     columns = tuple(frame.columns)
     beside = [
@@ -249,6 +265,7 @@ class FramePart:
         missing = [name for name in self.columns if name not in frame.columns]
         if missing:
             raise ValueError(f"the partition lacks the columns {missing[:5]!r}, which the frame says that it has.")
+        # Partitions may have their columns in another order; learners know them by place.
         if tuple(frame.columns) != self.columns:
             frame = frame[list(self.columns)]
         if self.target is not None:
@@ -276,6 +293,7 @@ def pairs_of(rows: Iterable[Any]) -> list[Pairs]:
             raise ValueError(f"A row of the bag must be (row, target) or (row, target, weight), got {str(row)[:100]}.")
     if not found:
         return []
+    # One row with a weight gives all rows one: 1 for those without.
     weight = [float(row[2]) if len(row) > 2 else 1.0 for row in found] if any(len(row) > 2 for row in found) else None
     return [Pairs([row[0] for row in found], [row[1] for row in found], weight)]
 
@@ -283,9 +301,11 @@ def pairs_of(rows: Iterable[Any]) -> list[Pairs]:
 def are_there(labels: Any) -> np.ndarray:
     """Which are labels: not None, NaN or pandas' NA, which is equal to nothing, nor unequal."""
     labels = np.asarray(labels)
+    # Integers and texts have no missing values.
     if labels.dtype.kind not in "fO":
         return np.ones(labels.shape[0], bool)
     same = [label is not None and label == label for label in labels]
+    # Comparing pandas' NA gives NA, which is no bool: such a label is not there.
     return np.array([isinstance(one, bool | np.bool_) and bool(one) for one in same], bool)
 
 
@@ -295,5 +315,6 @@ def digest_of(sources: Sequence[Source]) -> str:
 
     told = hashlib.sha256()
     for source in sources:
+        # With the length in front, keys cannot run into one another.
         told.update(f"{len(source.key)} {source.key} ".encode())
     return told.hexdigest()[:32]

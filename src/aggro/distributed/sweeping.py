@@ -48,6 +48,7 @@ class Sweep:
 
     def __init__(self, trials: Sequence[Trial], reports: Sequence[Sequence[Report]] = ()) -> None:
         self.reports = reports
+        # NaN compares with nothing; the flag puts trials without rows last. sorted is stable among equals.
         self.trials = sorted(trials, key=lambda trial: (np.isnan(trial.error), trial.error))
 
     @property
@@ -118,6 +119,7 @@ def grid(learner: Any, **settings: Sequence[Any]) -> dict[str, Any]:
     """
     found = {}
     for name, values in settings.items():
+        # A text is iterable as well, and would be tried letter by letter.
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise TypeError(f"{name} must be a list of values to try: {name}=[{values!r}].")
     for values in product(*settings.values()):
@@ -187,6 +189,7 @@ def swept(
     """
     first: Learners = {}
 
+    # The error is that of the first pass, so its learners are kept before they learn rows a second time.
     def watch(now: Progress) -> None:
         if now.learners is not None and not first:
             first.update(now.learners)
@@ -194,6 +197,7 @@ def swept(
             progress(now)
 
     run = Run(learners, sources, passes, mix, executor_for(client), watch)
+    # With warm_start a learner has rows and errors from earlier, which are taken off.
     before = {name: suffered(learner) for name, learner in run.base.items()}
     run.learn()
     seconds = {name: sum(report.seconds.get(name, 0.0) for told in run.reports for report in told) for name in learners}
@@ -211,6 +215,7 @@ def _named(estimators: Mapping[str, Any] | Sequence[Any]) -> Learners:
         check_learner(learner)
     if len({task_of(learner) for learner in named.values()}) > 1:
         raise ValueError("The errors of classifiers, regressors and detectors cannot be compared. Take one kind.")
+    # Copies, since a run trains its learners in place.
     return {name: copy.deepcopy(learner) for name, learner in named.items()}
 
 
@@ -240,14 +245,17 @@ def suffered(learner: Any) -> Suffered:
 def trial_of(name: str, learner: Any, before: Suffered, first: Any, seconds: float) -> Trial:
     """What became of a learner that had suffered so much before, and was this after the first pass."""
     measure = measure_of(first)
+    # No row was learned: NaN ranks last.
     if model_of(first) is None:
         empty = Curve(np.zeros(0, np.int64), np.zeros(0), seconds, measure)
         return Trial(name, learner, float("nan"), empty, seconds)
     history = first.history_
     now = suffered(first)
     n, new_rows = max(now.rows, 1), max(now.rows - before.rows, 1)
+    # The history has points at powers of two; the last point is that of all rows.
     rows = np.append(history["rows"], n)
     errors = np.append(history["loss"] if measure == "loss" else history["mistakes"] / history["rows"], now.errors / n)
+    # If the number of rows is a power of two itself, the history has that point already.
     new = np.append(np.diff(rows) > 0, True)
     curve = Curve(rows[new], errors[new], seconds, measure)
     error, loss = (now.errors - before.errors) / new_rows, (now.losses - before.losses) / new_rows

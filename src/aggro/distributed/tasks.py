@@ -53,6 +53,7 @@ def chunks_of(source: Source, pieces: Sequence[Any], skip: int = 0) -> Iterator[
     """The chunks of a partition that have rows, after so many rows."""
     for chunk in source.chunks(*pieces):
         n = _rows_in(chunk)
+        # Rows that went into the common start have been learned by all.
         if n <= skip:
             skip -= n
             continue
@@ -77,6 +78,7 @@ def learn(learner: Any, chunk: Any) -> None:
     if task_of(learner) == "outlier":
         _learn(learner, chunk)
         return
+    # Labels are looked at only once learning has failed: checking every chunk would slow all of them down.
     try:
         _learn(learner, chunk)
     except (TypeError, ValueError) as error:
@@ -93,6 +95,7 @@ def _learn(learner: Any, chunk: Any) -> None:
         return
     targets = chunk.y if chunk.y is not None else [None] * len(chunk.X)
     for k, (row, target) in enumerate(zip(chunk.X, targets, strict=True)):
+        # Detectors have no target.
         told = () if target is None else (target,)
         learner.learn_one(row, *told, weight=1.0 if chunk.weight is None else chunk.weight[k])
 
@@ -103,9 +106,11 @@ def begin_together(learners: Learners, rows: int, sources: Sequence[Source], *pi
     skipped: dict[int, int] = {}
     left = rows
     for number, source in enumerate(sources):
+        # All pieces come in one list, in the order of the sources; each takes its own from the front.
         own, pieces = pieces[: len(source.pieces)], pieces[len(source.pieces) :]
         with _blamed(source):
             for chunk in chunks_of(source, own):
+                # Exactly so many rows: the start must not depend on the length of chunks.
                 n = min(left, _rows_in(chunk))
                 some = _some(chunk, slice(0, n)) if n < _rows_in(chunk) else chunk
                 for learner in learners.values():
@@ -125,6 +130,7 @@ def begin_together(learners: Learners, rows: int, sources: Sequence[Source], *pi
 
 def learn_partition(start: Start, number: int, epoch: int, source: Source, *pieces: Any) -> Learned:
     """One pass over a partition, from the common start."""
+    # Every partition begins with the same start, which several tasks of a worker may share.
     learners = copy.deepcopy(start.learners)
     seconds = dict.fromkeys(learners, 0.0)
     for learner in learners.values():
@@ -134,11 +140,13 @@ def learn_partition(start: Start, number: int, epoch: int, source: Source, *piec
     rows = 0
     with _blamed(source):
         for chunk in chunks_of(source, pieces, start.skipped.get(number, 0)):
+            # Each chunk is read once, for all learners of a sweep.
             for name, learner in learners.items():
                 began = time.perf_counter()
                 learn(learner, chunk)
                 seconds[name] += time.perf_counter() - began
             rows += _rows_in(chunk)
+    # What the reader counted is complete only after the last chunk.
     stream = getattr(source.chunks, "stream", None)
     bad, first = getattr(stream, "bad_lines", 0), getattr(stream, "first_bad", None)
     left_out = getattr(source.chunks, "left_out", 0)
@@ -156,6 +164,7 @@ class _blamed:
         pass
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        # Exactly these types: a subclass may need other arguments, and says more by itself.
         if type(error) in (ValueError, TypeError) and not getattr(error, "told", False):
             said = type(error)(f"{self.title}: {error}")
             said.told = True  # type: ignore[attr-defined]
@@ -192,6 +201,7 @@ def mix_some(start: Start, known: dict[str, Known], mix: str, learned: Sequence[
     sums: dict[str, Mixture | None] = {}
     for name, base in start.learners.items():
         own = [one.learners[name] for one in learned if has_learned(one.learners[name], base)]
+        # Copies, since taking apart settles what waits.
         own = [copy.deepcopy(one) for one in own]  # another task may have the same
         sums[name] = added_up([taken(one, base, known[name], mix) for one in own]) if own else None
     return sums
@@ -209,6 +219,7 @@ def add_some(mixtures: Sequence[dict[str, Mixture | None]]) -> dict[str, Mixture
 def finish(start: Start, known: dict[str, Known], mixture: dict[str, Mixture | None]) -> Learners:
     """The learners that the mixtures come to."""
     return {
+        # A learner that learned nothing in any partition is the start.
         name: copy.deepcopy(base) if (mixed := mixture[name]) is None else finished(mixed, base, known[name])
         for name, base in start.learners.items()
     }

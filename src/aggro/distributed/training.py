@@ -127,6 +127,7 @@ def fit(
     (2000, True)
     """
     check_learner(estimator)
+    # The reading of files depends on what the learner knows of its columns.
     base = begun(estimator, True)
     sources = sources_of(data, target, sample_weight, **reading_for(base, data, reading))
     run = Run({"": estimator}, sources, passes, mix, executor_for(client), progress)
@@ -157,6 +158,7 @@ def check_mixes(learner: Any) -> None:
     check_is_one(inner)
     model = model_of(inner) or blank(inner)
     try:
+        # Before the first pass, which may take hours.
         mix = mix_of(model.state)
         if mix.check is not None:
             mix.check(model.state, model.params)
@@ -188,7 +190,9 @@ class Run:
             raise ValueError("There are no partitions: the data are empty.")
         self.learners, self.sources, self.passes, self.mix = learners, list(sources), int(passes), mix
         self.executor, self.progress = executor, progress
+        # Each with a fixed seed: all copies draw the same numbers, also when a task runs again.
         self.base = {name: seeded(begun(learner, fresh)) for name, learner in learners.items()}
+        # A single partition is not mixed, so any learner will do.
         if len(self.sources) > 1:
             for learner in self.base.values():
                 check_mixes(learner)
@@ -213,6 +217,7 @@ class Run:
         learner, place = load_checkpoint(path)
         told = place if isinstance(place, dict) else {}
         (name, own), *_ = self.base.items()
+        # A run is a function of these four; with any other, the passes left would not belong to those done.
         for what, then, now in (
             ("partitions", told.get("partitions"), digest_of(self.sources)),
             ("mix", told.get("mix"), self.mix),
@@ -224,16 +229,19 @@ class Run:
                     f"{os.fspath(path)} is the checkpoint of another run: its {what} differ. Give the same data and "
                     "settings again, or leave resume out."
                 )
+        # Passes cannot be taken back.
         if int(told["passes"]) > self.passes:
             raise ValueError(f"{os.fspath(path)} has {told['passes']} passes, more than the {self.passes} asked for.")
         self.done = int(told["passes"])
         self.base = {name: learner}
+        # The user's learner has what was mixed last, also if nothing is left to do.
         self._hand_over()
 
     def learn(self) -> None:
         """All passes that are left."""
         import aggro
 
+        # Versions first: a model of another version would give other bits, or none.
         self.executor.check(aggro.__version__)
         try:
             while self.done < self.passes:
@@ -242,6 +250,7 @@ class Run:
                 if self.done == self.passes:
                     for learner in self.base.values():
                         settle(innermost(learner))  # the data end here, as they do in fit
+                # After each pass, so that an error later leaves what was mixed.
                 self._hand_over()
                 if self.checkpoint is not None:
                     self._save()
@@ -253,6 +262,7 @@ class Run:
 
     def _one_pass(self) -> Learners:
         start = self._start()
+        # Repeated only if partitions met columns or words that the start must know; each time it knows more.
         while True:
             found = self._learned_from(start)
             if not isinstance(found, Unsettled):
@@ -260,23 +270,28 @@ class Run:
             learners = self.executor.result(start).learners
             for learner in learners.values():
                 found.settle(learner.encoder_)
+            # The rows of the start stay skipped: the start has learned them already.
             start = self.executor.submit(same, Start(learners, self.executor.result(start).skipped))
 
     def _start(self) -> Any:
         """What all partitions begin with."""
         run, rows = self.executor, 0
+        # Only learners without a model need a common start; others begin from what they have.
         if not any(model_of(learner) is not None for learner in self.base.values()):
             rows = max(common_start(learner) for learner in self.base.values())
+        # One partition learns its rows in order anyway.
         if not rows or len(self.sources) == 1:
             return run.submit(same, Start(self.base, {}))
         # Few partitions will do: they are tried until there are rows enough.
         n = 1
         while True:
             pieces = [piece for source in self.sources[:n] for piece in source.pieces]
+            # Sources go without their pieces, which are separate arguments so that Dask brings them.
             plain = [source._replace(pieces=(None,) * len(source.pieces)) for source in self.sources[:n]]
             start = run.submit(begin_together, self.base, rows, plain, *pieces)
             if n == len(self.sources) or sum(run.result(start).skipped.values()) >= rows:
                 return run.submit(same, run.result(start))
+            # Doubling keeps the number of attempts small, whatever the size of partitions.
             n = min(2 * n, len(self.sources))
 
     def _learned_from(self, start: Any) -> Learners | Unsettled:
@@ -286,6 +301,7 @@ class Run:
             for number, source in enumerate(self.sources)
         ]
         learned = run.submit_all(learn_partition, tasks)
+        # Reports are small and come to this process; the models stay with the workers.
         reports = [run.submit(report_of, one) for one in learned]
         found: dict[int, Report] = {}
         rows = 0
@@ -293,16 +309,20 @@ class Run:
             found[number] = report
             rows += report.rows
             self._tell(len(found), rows)
+        # In the order of partitions, whichever ended first.
         told = [found[k] for k in range(len(learned))]
         mixed: Learners
+        # A partition without rows would count as a copy of the start.
         with_rows = [one for one, report in zip(learned, told, strict=True) if report.rows]
         if not with_rows:
             mixed = run.result(start).learners
+        # A single model is handed over as it is: mixed with nothing, it keeps every bit.
         elif len(with_rows) == 1:
             mixed = run.result(run.submit(alone, with_rows[0]))
         else:
             knowledge = [run.submit(knowledge_of, one, start) for one in with_rows]
             known = run.submit(unite, start, knowledge)
+            # A small task asks first, so that the knowledge itself stays on the cluster.
             if isinstance(new := run.result(run.submit(unsettled, known)), Unsettled):
                 return new
             mixed = run.result(self._tree(start, known, with_rows))
@@ -314,6 +334,7 @@ class Run:
         """The models of all partitions, added up by eights."""
         run = self.executor
         level = [run.submit(mix_some, start, known, self.mix, some) for some in _groups(learned)]
+        # Exact sums: any tree gives the same bits, and this one keeps each task small.
         while len(level) > 1:
             level = [run.submit(add_some, some) for some in _groups(level)]
         return run.submit(finish, start, known, level[0])
@@ -366,6 +387,7 @@ def begun(learner: Any, fresh: bool) -> Any:
 def seeded(learner: Any) -> Any:
     """With a seed of its own, so that a task that runs again gives the same bits."""
     inner = innermost(learner)
+    # None or a generator would draw anew in each copy.
     if model_of(inner) is None and not isinstance(inner.random_state, int | np.integer):
         inner.random_state = seed_for(inner)
     return learner
@@ -377,6 +399,7 @@ def take_over(learner: Any, mixed: Any) -> None:
     if model is None:
         return
     if hasattr(learner, "new_encoder"):
+        # Copies, so that the user's learner and the next pass do not share arrays.
         learner.go_on_with(copy.deepcopy(mixed.estimator_), mixed.encoder_.copy())
     else:
         give_model(learner, model.copy())

@@ -32,6 +32,7 @@ def column(g: Graph, value: Value) -> Value:
 
 def label(g: Graph, rows: Value, decision: Value, classes: Classes, columns: int) -> Value:
     """The name of the class that wins."""
+    # With one class seen there is no decision yet: it wins everywhere.
     if classes.seen.sum() == 1:
         winner = zeros(g, rows)
         names = classes.names[classes.seen]
@@ -40,6 +41,7 @@ def label(g: Graph, rows: Value, decision: Value, classes: Classes, columns: int
         names = classes.names
     else:
         if not classes.seen.all():
+            # Reserved classes that no row had cannot win.
             decision = g.op("Add", decision, np.where(classes.seen, 0.0, -np.inf))
         winner = g.op("ArgMax", decision, dtype=INT, axis=1, keepdims=0)
         names = classes.names
@@ -66,9 +68,11 @@ def probabilities(g: Graph, scores: Value, classes: Classes) -> Value:
     """The probability of each class, by its name."""
     curves, order = classes.curves, Linear(classes.order, np.zeros(classes.order.shape[1]))
     if curves is None:  # the only class has all
+        # 0·score + 1 gives a 1 for each row, in the right shape.
         one = g.op("Add", g.op("Mul", g.op("ReduceMin", scores, axes=[1], keepdims=1), np.zeros(1)), np.ones(1))
         return linear(g, one, order)
     if curves.leads is not None:
+        # Two classes have one lead; the share of the first is what the second leaves.
         lead = linear(g, scores, Linear(curves.leads / curves.spread, np.zeros(1)))
         own = heights(g, lead, curves)
         shares = g.op("Concat", g.op("Sub", np.ones(1), own), own, axis=1)
@@ -89,14 +93,17 @@ def of_several(g: Graph, scores: Value, curves: Curves) -> tuple[Value, Value]:
     divided = scores if curves.spread == 1.0 else g.op("Div", scores, np.full(live, curves.spread))
     first = g.op("ReduceMax", divided, axes=[1], keepdims=1)
     second = g.op("ReduceMax", g.op("Where", best, np.full(1, -np.inf), divided), axes=[1], keepdims=1)
+    # A class's lead is over the best of the others: the second for the winner, the first for all others.
     lead = g.op("Sub", divided, g.op("Where", best, second, first))
     shares = heights(g, lead, curves)
     total = g.op("ReduceSum", shares, g.shape(1), keepdims=1)
+    # If all shares are 0, each class gets the same.
     return g.op("Where", positive(g, total), g.op("Div", shares, total), np.full(1, 1.0 / live)), best
 
 
 def heights(g: Graph, lead: Value, curves: Curves) -> Value:
     """The curve of each lead at its place."""
+    # A sigmoid for each class, or broken lines.
     if not curves.knots:
         bent = g.op("Add", g.op("Mul", lead, curves.lines[:, 0]), curves.lines[:, 1])
         return g.op("Sigmoid", bent)
@@ -105,6 +112,7 @@ def heights(g: Graph, lead: Value, curves: Curves) -> Value:
     for k, (knots, values) in enumerate(curves.knots):  # each piece of a line adds what the lead has of it
         n = knots.shape[0] - 1
         starts[k, :n], ends[k, :n], slopes[k, :n] = knots[:-1], knots[1:], np.diff(values) / np.diff(knots)
+    # The lead clipped to each piece, less its start: how far it has come within it.
     inside = g.op("Min", g.op("Max", g.op("Unsqueeze", lead, g.shape(2)), starts), ends)
     risen = g.op("ReduceSum", g.op("Mul", g.op("Sub", inside, starts), slopes), g.shape(2), keepdims=0)
     return g.op("Add", risen, np.array([values[0] for _, values in curves.knots]))
@@ -114,6 +122,7 @@ def agreed(g: Graph, shares: Value, best: Value) -> Value:
     """The class with the best score has the highest probability, by a hair where it had not."""
     most = g.op("ReduceMax", shares, axes=[1], keepdims=1)
     own = g.op("ReduceSum", g.op("Where", best, shares, np.zeros(1)), g.shape(1), keepdims=1)
+    # Only rows in which the best score lacks the highest share are changed, and normalised again.
     lower = g.op("Less", own, most)
     more = g.op("Add", most, g.op("Mul", most, np.array(HAIR)))
     changed = g.op("Where", best, more, shares)

@@ -58,8 +58,10 @@ class Graph:
         given = np.asarray(array)
         with np.errstate(over="ignore"):
             held = given.astype(dtype)
+        # Infinities that were infinite before are meant to be.
         if dtype == FLOAT32 and not (np.isfinite(held) | ~np.isfinite(given)).all():
             raise ValueError("The model has numbers that are too large for float32. Export it with dtype='float64'.")
+        # Summed as they come, so that the limit is found before protobuf fails.
         self.size += held.nbytes
         if self.size > LARGEST_MODEL:
             raise ValueError("The model would have more than 2 GB, the most that an ONNX file can hold.")
@@ -73,8 +75,11 @@ class Graph:
 
         known = [value.dtype for value in given if isinstance(value, Value)]
         like = next((dtype for dtype in known if dtype != BOOL), BOOL)  # a condition says nothing of what it chooses
+        # One number beside a product of matrices is what onnxruntime merges; see `apart`.
         is_multiple = kind in ("Mul", "Div") and any(not isinstance(one, Value) and np.size(one) == 1 for one in given)
+        # Either order is merged: a factor before the product, or after it.
         beside = self.multiples if kind == "MatMul" else self.products if is_multiple else set[str]()
+        # Arrays become constants of the type of the values beside them: ONNX converts nothing by itself.
         inputs = [value if isinstance(value, Value) else self.constant(value, like) for value in given]
         inputs = [self.apart(value) if value.name in beside else value for value in inputs]
         out = Value(self.name_of(kind, len(self.nodes)), dtype or (BOOL if kind in TESTS else like))
@@ -92,11 +97,13 @@ class Graph:
         onnxruntime makes one operation of a MatMul and of a factor beside it, which it keeps in float32. In float64,
         a model of one column would be wrong in the eighth digit.
         """
+        # max(x, −∞) is x; only float64 needs it, since float32 loses nothing more.
         return self.op("Max", value, np.array(-np.inf)) if value.dtype == FLOAT64 else value
 
     def name_of(self, kind: str, number: int) -> str:
         """A name for something inside the graph, which no input has: the part of the model, the operation, a number."""
         name = f"{self.part}/{kind}_{number}"
+        # Users choose input names freely.
         while name in self.taken:
             name = f"_{name}"
         return name

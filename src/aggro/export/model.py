@@ -65,6 +65,7 @@ def as_model(answers: Answers, dtype: np.dtype, named_inputs: bool) -> Any:
     from aggro import __version__
 
     g = Graph()
+    # Inputs first: names inside the graph give way to theirs.
     rows = given(g, answers, dtype, named_inputs)
     scores = write(g, rows, answers.formula)
     g.part = "answers"
@@ -74,6 +75,7 @@ def as_model(answers: Answers, dtype: np.dtype, named_inputs: bool) -> Any:
         g.output("prediction", column(g, scores))
     else:
         decided = column(g, scores)
+        # A detector's decision is not negative for rows inside: label 1, else −1.
         inside = g.op("GreaterOrEqual", decided, np.zeros(1))
         g.output("label", g.op("Where", inside, *(g.constant(np.array([side]), INT) for side in (1, -1))))
         g.output("scores", decided)
@@ -87,6 +89,7 @@ def as_model(answers: Answers, dtype: np.dtype, named_inputs: bool) -> Any:
         opset_imports=[helper.make_opsetid("", OPSET)],
     )
     helper.set_model_props(made, metadata_of(answers))
+    # A graph that the standard refuses should fail here and not on a server.
     checker.check_model(made)
     return made
 
@@ -111,6 +114,7 @@ def input_names(answers: Answers) -> list[str]:
     names: list[str] = []
     for j, feature in enumerate(features):
         name = feature if feature and feature not in OUTPUT_NAMES else f"input_{feature or j}"
+        # A made name must not meet another feature's own.
         while name != feature and name in {*features, *names}:
             name = f"{name}_"
         names.append(name)

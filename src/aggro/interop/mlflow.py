@@ -73,6 +73,7 @@ def save_model(
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, FILE)
         learner.save(file)
+        # From predictions of the learner itself, so that the types are those that a server will send.
         if signature is None and input_example is not None:
             signature = mlflow.models.infer_signature(input_example, learner.predict(input_example))
         model.add_flavor(FLAVOR, aggro_version=__version__, data=f"data/{FILE}", learner=name_of(learner))
@@ -83,6 +84,7 @@ def save_model(
             mlflow_model=model,
             signature=signature,
             input_example=input_example,
+            # The file's format belongs to this version.
             pip_requirements=[f"aggro=={__version__}"] if pip_requirements is None else pip_requirements,
             metadata=metadata,
         )
@@ -127,6 +129,7 @@ def load_model(model_uri: str) -> Any:
     """
     folder = mlflow.artifacts.download_artifacts(artifact_uri=os.fspath(model_uri))
     flavors = mlflow.models.Model.load(folder).flavors
+    # MLflow's own error would name a file that is missing and not say why.
     if FLAVOR not in flavors:
         raise ValueError(f"{model_uri} was not saved by aggro.interop.mlflow; it has the flavours {sorted(flavors)}.")
     return load(os.path.join(folder, flavors[FLAVOR]["data"]))
@@ -147,6 +150,7 @@ def log_progress(learner: Any) -> None:
 def log_since(learner: Any, seen: int) -> None:
     """Log to the active run how the learning went after so many rows."""
     classification = task_of(learner) == "classification"
+    # history_ has a line at each power of two of rows, so even long streams log few points.
     for line in learner.history_:
         rows = int(line["rows"])
         if rows <= seen:
@@ -160,6 +164,7 @@ def log_since(learner: Any, seen: int) -> None:
             mlflow.log_metric("drift", 1.0, step=int(row))
     recent = learner.recent_error_
     last = {"rows": float(learner.n_seen_), "updates": float(learner.n_updates_), "drifts": float(learner.n_drifts_)}
+    # recent != recent is true of NaN alone: no recent error is known yet, so none is logged.
     mlflow.log_metrics({**last, **({} if recent != recent else {"recent_error": float(recent)})}, step=learner.n_seen_)
 
 
@@ -180,6 +185,7 @@ def autolog(*, log_models: bool = True, disable: bool = False) -> None:
     AUTOMATIC.update(enabled=not disable, log_models=log_models)
     if disable:
         return
+    # Methods are wrapped in the class that defines them, once, so that subclasses inherit the wrapper.
     for kind in {one for name in ALL for one in getattr(aggro, name).__mro__ if one.__module__.startswith("aggro.")}:
         for method in ("fit", "partial_fit"):
             found = kind.__dict__.get(method)
@@ -192,6 +198,7 @@ def logging(method: str, original: Any) -> Any:
 
     @wraps(original)
     def learn(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
+        # fit may call partial_fit, or a learner inside; only the outermost call is a training.
         if not AUTOMATIC["enabled"] or INSIDE.get():
             return original(self, X, *arguments, **options)
         token = INSIDE.set(True)
@@ -215,15 +222,18 @@ def log_training(method: str, learner: Any, X: Any) -> None:
     if method == "partial_fit":
         if run is not None:
             logged = LOGGED.get(learner, ("", 0))
+            # A new run gets the whole history; the same run only what it does not have.
             seen = logged[1] if logged[0] == run.info.run_id else 0
             log_parameters(learner, new=seen == 0)
             log_since(learner, seen)
             LOGGED[learner] = run.info.run_id, int(learner.n_seen_)
         return
+    # fit is a training of its own, so it has a run even if none is active.
     with nullcontext() if run is not None else mlflow.start_run():
         log_parameters(learner, new=True)
         log_since(learner, 0)
         if AUTOMATIC["log_models"]:
+            # Three rows show the columns and types; of lists and sparse rows no signature can be inferred.
             log_model(learner, input_example=X[:3] if hasattr(X, "iloc") or hasattr(X, "dtype") else None)
 
 
@@ -232,6 +242,7 @@ def log_parameters(learner: Any, new: bool) -> None:
     if not new:
         return
     mlflow.set_tag("aggro.learner", name_of(learner))
+    # MLflow refuses to change a parameter of a run: two learners in one run may differ.
     with suppress(mlflow.MlflowException):
         mlflow.log_params({name: str(value)[:LONGEST_PARAMETER] for name, value in learner.get_params().items()})
 

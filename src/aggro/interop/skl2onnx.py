@@ -48,6 +48,7 @@ def shapes(operator: Any) -> None:
     answers = answers_of(operator.raw_operator)
     kind, rows = type(operator.inputs[0].type), None
     if answers.classes is not None:
+        # Labels that are no texts are Int64: skl2onnx knows no booleans as classes.
         names = answers.classes.names
         operator.outputs[0].type = (StringTensorType if names.dtype.kind in "UO" else Int64TensorType)([rows])
         operator.outputs[1].type = kind([rows, names.shape[0]])
@@ -64,15 +65,19 @@ def convert(scope: Any, operator: Any, container: Any) -> None:
     answers = answers_of(operator.raw_operator)
     made = as_model(answers, dtype_of(operator), False)
     wanted = int(container.target_opset_any_domain(""))
+    # All nodes of one graph share an opset, and the pipeline has chosen it.
     if wanted != made.opset_import[0].version:
         made = version_converter.convert_version(made, wanted)
+    # Two learners in one pipeline would otherwise share names.
     names = {name: scope.get_unique_variable_name(f"{answers.learner}/{name}") for name in names_inside(made.graph)}
     names[X] = operator.inputs[0].full_name
+    # The learner's graph takes one matrix, so single columns are joined first.
     if len(operator.inputs) > 1:  # columns by name
         names[X] = scope.get_unique_variable_name(f"{answers.learner}/rows")
         given = [one.full_name for one in operator.inputs]
         container.nodes.append(helper.make_node("Concat", given, [names[X]], name=names[X], axis=1))
     for node in made.graph.node:
+        # "" stands for an optional input that is left out, and has no new name.
         node.input[:] = [names[name] if name else name for name in node.input]
         node.output[:] = [names[name] for name in node.output]
         node.name = scope.get_unique_operator_name(f"{answers.learner}/{node.name or node.op_type}")
@@ -89,6 +94,7 @@ def hand_over(answers: Any, name: str, ours: str, theirs: str, container: Any, n
     """Give one of our outputs the name and form that skl2onnx has for it."""
     from onnx import TensorProto, helper
 
+    # true and false become 1 and 0, as the shapes above promise.
     if name == "label" and answers.classes is not None and answers.classes.names.dtype.kind == "b":
         container.nodes.append(helper.make_node("Cast", [ours], [theirs], name=theirs, to=TensorProto.INT64))
     elif name in ("prediction", "scores"):  # a column, as of skl2onnx's own regressors and detectors
@@ -109,6 +115,7 @@ def register() -> None:
     """Make every learner of the library, with our defaults and with the papers', known to skl2onnx."""
     for entry in LEARNERS:
         options = CONVERTER_OPTIONS if entry.task == "classification" else None
+        # The published classes are classes of their own, and skl2onnx looks converters up by class.
         for home in (estimators, published):
             kind = getattr(home, entry.name)
             alias = f"Aggro{'Published' if home is published else ''}{entry.name}"

@@ -30,6 +30,7 @@ def is_ours(name: str) -> bool:
     module, _, last = name.rpartition(".")
     if not module.startswith(tuple(f"aggro.{part}." for part in PARTS)):
         return False
+    # The name comes from the file, so it is resolved only inside our own packages, and must be a class.
     try:
         return isinstance(getattr(import_module(module), last, None), type)
     except ImportError:

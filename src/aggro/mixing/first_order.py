@@ -52,8 +52,10 @@ def take(state: Any, params: PlaneParams, sight: Sight) -> Parts:
     met = state.W.shape[0] if mapped else sight.features.shape[0]
     one = state.W.shape[1] == 1
     axis, columns = "." if mapped else "f", "." if one else "c"
+    # One vector for two classes: it points the other way where the classes have changed places.
     sign = -1.0 if sight.flipped and one else 1.0
     landmarks = common_landmarks(state, sight) if mapped else None
+    # Of a map only the landmarks of the start are common to all.
     there = np.arange(met)[:, None] < (met if landmarks is None else landmarks)
     units = Units(state, met, params.bias)
 
@@ -61,10 +63,13 @@ def take(state: Any, params: PlaneParams, sight: Sight) -> Parts:
         weights, intercepts = units.raw(sign * W * there, sign * b)
         return {f"plane.{name}": how(weights, axis + columns), f"plane.{name}.b": how(intercepts, columns)}
 
+    # The kernel keeps v and its scale apart; weights are scale·v.
     scale = state.facts[WEIGHT_SCALE]
     parts = raw("W", mean, scale * state.W[:met], scale * state.b[0])
+    # The number of the next correction begins at 1, so the corrections made are one fewer.
     parts["plane.corrections"] = total(state.facts[NEXT_CHECK] - 1.0, columns)
     if params.average:
+        # Each partition reads the start in its own units of now, so that the difference is only what it learned.
         start = start_of(state, params, sight.base, width_of(state))
         rows, began = rows_of(state), rows_of(start)
         both = zip(mean_iterate(state, met), mean_iterate(start, met), strict=True)
@@ -80,6 +85,7 @@ def take(state: Any, params: PlaneParams, sight: Sight) -> Parts:
 def mean_iterate(state: Any, met: int) -> tuple[np.ndarray, np.ndarray]:
     """The means of the iterates: weights and intercepts."""
     facts, rows = state.facts, rows_of(state)
+    # Sums are kept up to date only at corrections: since the last one, each row adds the same scale·v.
     share, per = facts[SUM] + facts[WEIGHT_SCALE] * (rows - facts[ROWS_SINCE]), 1.0 / max(rows, 1.0)
     return (share * state.W[:met] + state.U[:met]) * per, (share * state.b[0] + state.b[1]) * per
 
@@ -90,6 +96,7 @@ def width_of(state: Any) -> int:
 
 def put(state: Any, params: PlaneParams, values: Mapping[str, Value], sight: Sight) -> Any:
     rows = rows_of(state)
+    # The mixture's scaling and map come first: units are taken from them.
     if hasattr(state, "scaling"):
         put_scaling(state.scaling, values)
     if hasattr(state, "map"):
@@ -101,11 +108,14 @@ def put(state: Any, params: PlaneParams, values: Mapping[str, Value], sight: Sig
         later = units.scaled(values["plane.mean"].high, values["plane.mean.b"].high)
         start = start_of(state, params, sight.base, width_of(state))
         both = zip(later, mean_iterate(start, n), strict=True)
+        # The start's iterates come back in, once, in the units of the mixture.
         W, b = (joined(part, rows, before[..., :k], rows_of(start)) for part, before in both)
         state.U[:n, :k], state.b[1, :k] = rows * W, rows * b
         state.facts[ROWS_SINCE] = rows
+    # At most one correction for each row, whatever the sums have become by rounding.
     state.facts[NEXT_CHECK, :k] = np.clip(1.0 + np.rint(values["plane.corrections"].high), 1.0, 1.0 + rows)
     if params.kind != PERCEPTRON:  # which needs no length
+        # ‖v‖² is needed by ALMA and ROMMA, and is capped at what a file can hold.
         squares = np.minimum((state.W**2).sum(axis=0) + state.b[0] ** 2, LONGEST_NORMAL)
         state.facts[WEIGHT_NORM] = state.facts[LARGEST_ENTRY] = squares
     return state
@@ -116,12 +126,14 @@ def put(state: Any, params: PlaneParams, values: Mapping[str, Value], sight: Sig
 
 def take_layer(state: Hidden, params: HiddenParams, sight: Sight) -> Parts:
     met = sight.features.shape[0]
+    # Σ s hh' + λI adds up over partitions; its inverse P does not.
     G = inverse(state.P)
     pulls = state.B @ G
     order = state.order[:met].astype(np.float64)
     there = order > 0.0
     return {
         "layer.G": total(G, ".."),
+        # β₀G is taken off: it is the pull of −1 at every row, which classes unseen elsewhere have alike.
         "layer.pulls": total(pulls[:-1] - pulls[-1], "c."),
         "layer.rest": total(pulls[-1], "."),
         "layer.A": pooled(state.A[1 : 1 + met], "f.", there.astype(np.float64)[:, None]),
@@ -137,13 +149,16 @@ def put_layer(state: Hidden, params: HiddenParams, values: Mapping[str, Value], 
     G, rest = values["layer.G"].high, values["layer.rest"].high
     pulls = values["layer.pulls"].high
     state.P[...] = inverse(G)
+    # β₀ for every class: one that a partition has not seen has learned −1 at all of its rows.
     state.B[...] = rest @ state.P  # also of classes that there is only room for
     state.B[: pulls.shape[0]] += pulls @ state.P
     order = values["layer.order"].high
     n, there = order.shape[0], np.isfinite(order)
+    # By when they came first anywhere, then by place.
     by_order = np.lexsort((np.arange(n), order))[: int(there.sum())]
     state.order[by_order] = 1 + np.arange(by_order.shape[0])
     state.A[1 : 1 + n] = values["layer.A"].high
+    # Of RBF units the constant is ‖centre‖², which follows from the averaged centres.
     state.A[0] = (state.A[1:] ** 2).sum(axis=0) if params.kind == RBF_UNITS else values["layer.constant"].high
     state.marks[INPUTS_MET] = by_order.shape[0]
     if state.moments.shape[1]:

@@ -92,21 +92,26 @@ def take(state: Support, params: Any, sight: Sight) -> Parts:
     weight = np.full(members_of(state), float(weight_of_rows(state)))
     suffered = np.array([state.losses, state.mistakes, state.apart])
     rows = np.full(gone.shape[0], float(state.tally.rows[SEEN]))
+    # A member that has left stopped learning here; it counts as what the start knew, with the start's weight.
     if gone.any():  # as in the common start
         start = start_of(state, params, sight)
         table = as_in(table, None if start is None else table_of(start, params, sight), gone)
         weight[gone] = 0.0 if start is None else float(weight_of_rows(start))
         rows[gone] = 0.0 if start is None else float(start.tally.rows[SEEN])
         suffered[:, gone] = 0.0 if start is None else np.array([start.losses, start.mistakes, start.apart])[:, gone]
+    # One problem for two classes has no axis of classes.
     axes = "rc." if table.last.shape[1] > 1 else "r.."
     parts = {
         "kernel.last": mean(table.last, axes, keys=table.keys),
         "kernel.born": least(table.born, "r", keys=table.keys),
+        # Most and least agree only if all have the same γ.
         "kernel.gamma": most(state.gamma, "."),
         "kernel.least_gamma": least(np.where(state.gamma > 0.0, state.gamma, np.inf), "."),
     }
+    # k̃(x, x) of a user's function cannot be computed here, so it is kept with the row.
     if params.kind == GIVEN_MATRIX:
         parts["kernel.own"] = most(table.own, "r", keys=table.keys)
+    # With a budget the start's rows may be gone, so the start cannot be taken off once: a mean, not pooled.
     if params.average and params.budget:
         parts["kernel.means"] = mean(table.means, axes, keys=table.keys)
     elif params.average:
@@ -114,6 +119,7 @@ def take(state: Support, params: Any, sight: Sight) -> Parts:
     if state.losses.shape[0]:
         parts |= {
             "kernel.stays": total(1.0 - gone, "."),
+            # A member that has left holds HUGE as a mark; sums need a number.
             "kernel.suffered": total(np.where(suffered < HUGE, suffered, MUCH), ".."),
             "kernel.rows": total(rows, "."),
         }
@@ -132,6 +138,7 @@ def check(state: Support, params: Any) -> None:
             "Models with kernel='precomputed' cannot be combined: they keep numbers of columns, which mean something "
             "else in every matrix. Give the rows, and the kernel as a function of two matrices."
         )
+    # Those need kernel values between rows of different partitions, and the function is not at hand.
     if params.kind == GIVEN_MATRIX and (state.inverse.shape[0] or params.task == OUTLIER_TASK):
         raise ValueError(
             "Models with a kernel function of your own can be combined only if nothing needs its values between "
@@ -160,19 +167,25 @@ def table_of(state: Support, params: Any, sight: Sight) -> Table:
     last = by_row(state, state.coef)
     means, rows = last, float(weight_of_rows(state))
     if params.average and rows:
+        # The lag over the weight of all rows: w̄ = w − late/rows.
         means = last - by_row(state, state.late) / rows
     if params.task == CLASSES_TASK and sight.n_classes <= 2:
         # of problems that mirror each other, that of the second class
+        # Two mirrored problems are one function; a state with one column already has only that.
         sign = -1.0 if sight.flipped else 1.0
         last, means = (sign * part[:, -1:] if part.shape[1] == 1 else sign * part[:, 1:2] for part in (last, means))
+    # In units of raw targets, since each partition has a deviation of its own.
     unit, _ = unit_and_mean(state)
     last, means = last * unit, means * unit
     count = last.shape[0]
+    # Rows whose coefficients are all 0 are no support vectors.
     used = np.flatnonzero(last.any(axis=(1, 2)) | means.any(axis=(1, 2)))
     keys, place = grouped(keys_of(support_rows(state, int(state.marks[ROW_WIDTH]))[used], sight))
     sums = np.zeros((len(keys), 2, *last.shape[1:]))
+    # Rows that are the same to the byte are one: their coefficients add up.
     np.add.at(sums, place, np.stack([last[used], means[used]], axis=1))
     born, own = np.full(len(keys), np.inf), np.zeros(len(keys))
+    # Its age is that of the first.
     np.minimum.at(born, place, state.born[:count][used].astype(np.float64))
     own[place] = state.norms[:, SELF_KERNEL].reshape(-1)[:count][used]
     return Table(keys, sums[:, 0], sums[:, 1], born, own)
@@ -181,6 +194,7 @@ def table_of(state: Support, params: Any, sight: Sight) -> Table:
 def by_row(state: Support, packs: np.ndarray) -> np.ndarray:
     """Coefficients (rows, problems, members)."""
     count, members = int(state.marks[COUNT]), members_of(state)
+    # Packs of rows are stored column by column, as the kernels read them.
     flat = np.ascontiguousarray(packs.transpose(0, 2, 1)).reshape(-1, packs.shape[1])[:count]
     return flat.reshape(count, packs.shape[1] // members, members)
 
@@ -189,6 +203,7 @@ def as_in(table: Table, start: Table | None, gone: np.ndarray) -> Table:
     """The table, with the members that are gone as they were at the start; nothing is there if there was none."""
     if start is None:
         return table
+    # Rows that either has: the start may hold rows that were dropped since.
     keys = tuple(sorted({*table.keys, *start.keys}))
     found = [spread_over(table.keys, part, keys) for part in (table.last, table.means)]
     there = [spread_over(start.keys, part, keys) for part in (start.last, start.means)]
@@ -205,6 +220,7 @@ def as_in(table: Table, start: Table | None, gone: np.ndarray) -> Table:
 def put(state: Support, params: Any, values: Mapping[str, Value], sight: Sight) -> Support:
     if state.facts.shape[0]:
         put_scaling(scaling_of(state), values)
+    # γ, and the member that predicts, come first: the space of the kernel is made of them.
     put_gamma(state, params, values, sight)
     stays = put_members(state, values)
     state.recent[:] = values["kernel.recent"].high
@@ -216,6 +232,7 @@ def put(state: Support, params: Any, values: Mapping[str, Value], sight: Sight) 
     member = int(state.choice[0]) if state.choice.shape[0] else 0
     space = Space(params, float(params.gamma or state.gamma[0]), member)
     held = brought_down(held_by(state, params, values, space, stays), space, params)
+    # BOGD bounds each coefficient, and the projection above may have gone beyond.
     if params.method == BOGD:
         bound = params.bound * params.eta
         held = held._replace(last=np.clip(held.last, -bound, bound))
@@ -226,11 +243,13 @@ def put_gamma(state: Support, params: Any, values: Mapping[str, Value], sight: S
     """γ, on which all agree."""
     found, other = values["kernel.gamma"].high, values["kernel.least_gamma"].high
     if params.gamma == 0.0 and params.kind in (RBF_KERNEL, POLY_KERNEL, SIGMOID_KERNEL):
+        # "auto" depends on the width, which all partitions together may have changed.
         if found[1] and max(sight.n_features, 1) != found[1]:
             raise ValueError(
                 f"gamma='auto' is 1/n_features, and it was 1/{found[1]:.0f} in some models: all of them together have "
                 f"{sight.n_features} features. Set gamma to a number, or reserve a width with n_features."
             )
+        # Different γ: the functions live in different spaces and have no common sum.
         if (np.isfinite(other) & (other != found)).any():
             raise ValueError(SETTLED_BEFORE)
     state.gamma[:] = found
@@ -241,12 +260,15 @@ def put_members(state: Support, values: Mapping[str, Value]) -> np.ndarray:
     if not state.losses.shape[0]:
         return np.ones(1, bool)
     among = values["kernel.stays"].high
+    # Those that are left in the most partitions: as a rule, all of them.
     stays = np.asarray(among == among.max())
     rows = values["kernel.rows"].high
+    # Losses of a member that left somewhere are of fewer rows, and are scaled up to be comparable.
     share = np.where(rows > 0.0, rows.max() / np.where(rows > 0.0, rows, 1.0), 1.0)  # 1 if it has left nowhere
     losses, mistakes, apart = np.clip(values["kernel.suffered"].high * share, 0.0, MUCH)
     state.losses[:], state.apart[:] = losses, apart
     state.mistakes[:] = np.where(stays, mistakes, HUGE)
+    # Fewest mistakes first, then the smallest loss; HUGE keeps those that left out of it.
     state.choice[0] = np.lexsort((losses, state.mistakes))[0]
     return stays
 
@@ -261,9 +283,12 @@ def held_by(state: Support, params: Any, values: Mapping[str, Value], space: Spa
     assert born.keys is not None
     keys = born.keys
     unit, _ = unit_and_mean(state)
+    # Back into units of the mixture's targets; members that left have the coefficient 0.
     back = stays / unit if unit > 0.0 else np.zeros(stays.shape[0])
     last, mean_coef = (spread_over(one.keys or (), one.high, keys) * back for one in (found, means))
+    # By age, and by key among rows of the same age: no trace of the order of partitions.
     order = np.lexsort((np.arange(len(keys)), born.high))  # the keys ascend
+    # Coefficients may have cancelled in the mean.
     order = order[last[order].any(axis=(1, 2)) | mean_coef[order].any(axis=(1, 2))]
     rows = rows_of([keys[k] for k in order.tolist()], int(state.marks[ROW_WIDTH]))
     own = values["kernel.own"].high[order] if params.kind == GIVEN_MATRIX else space.own(norms_of(rows))
@@ -273,9 +298,11 @@ def held_by(state: Support, params: Any, values: Mapping[str, Value], space: Spa
 def filled(state: Support, params: Any, held: Held, space: Space) -> Support:
     """The fresh state with these support vectors."""
     count = held.born.shape[0]
+    # Whole packs, rounded up, and at least one.
     packs = max(-(-count // PACK), 1)
     heap = max(held.rows.nnz, state.values.shape[0])
     width, models = int(state.marks[ROW_WIDTH]), state.tally.classes.shape[0]
+    # Room first: arrays must hold all support vectors of all partitions.
     state = resized(state, params, width, models, packs, heap)
     state.marks[COUNT] = count
     state.born[:count] = held.born
@@ -285,8 +312,10 @@ def filled(state: Support, params: Any, held: Held, space: Space) -> Support:
     put_rows(state, held)
     if state.inverse.shape[0] and count:
         K = space.products(space.member, held.rows, held.rows)
+        # The ridge that the learner's own projections use.
         K[np.diag_indices_from(K)] *= 1.0 + PROJECTION_RIDGE
         inverse = np.linalg.inv(K)
+        # Symmetric to the last bit.
         state.inverse[:count, :count] = 0.5 * (inverse + inverse.T)
     if params.task == OUTLIER_TASK:
         put_centre(state, held, space)
@@ -306,6 +335,7 @@ def put_rows(state: Support, held: Held) -> None:
     norms = np.zeros((state.norms.shape[0] * PACK, 2))
     norms[:count, ROW_NORM], norms[:count, SELF_KERNEL] = norms_of(rows), held.own
     state.norms[...] = norms.reshape(-1, PACK, 2).transpose(0, 2, 1)
+    # Sparse rows lie one behind the other in a heap; dense ones in packs.
     if state.spans.shape[0]:
         state.spans[:count, 0], state.spans[:count, 1] = rows.indptr[:-1], np.diff(rows.indptr)
         state.indices[: rows.nnz], state.values[: rows.nnz] = rows.indices, rows.data
@@ -321,6 +351,7 @@ def put_centre(state: Support, held: Held, space: Space) -> None:
     c = held.last[:, 0, 0]
     u = (c - held.means[:, 0, 0]) * weight_of_rows(state)
     sums, step = np.zeros(3), max(1, KERNEL_VALUES_AT_ONCE // max(c.shape[0], 1))
+    # In blocks: the whole kernel matrix may not fit in memory.
     for a in range(0, c.shape[0], step):
         K = space.products(0, held.rows[a : a + step], held.rows)
         here, there = c[a : a + step], u[a : a + step]

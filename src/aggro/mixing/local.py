@@ -26,6 +26,7 @@ from aggro.mixing.start import joined, rows_of, since, start_of
 def places_of(state: Local, sight: Sight) -> int:
     """How many places all states have."""
     found = 0 if sight.base is None else int(sight.base.marks[PLACES_USED])
+    # Place k of two partitions is comparable only if its prototype was there before they went apart.
     if not found and state.marks[PLACES_USED]:
         raise ValueError(
             "Local learners can be combined only if they began as one that had its prototypes. Let one model learn "
@@ -38,12 +39,14 @@ def take(state: Local, params: LocalParams, sight: Sight) -> Parts:
     n, rows = sight.features.shape[0], rows_of(state)
     used = places_of(state, sight)
     units = Units(state, params, n)
+    # Hyperplane 0 is that of all rows, so there is one more than places.
     V, counts = state.V[: 1 + used, :, : 1 + n], state.counts[:used]
     W, b = units.raw(V)
     parts = {
         "local.V": mean(W, ".cf"),
         "local.b": mean(b, ".c"),
         "local.counts": total(counts, "."),
+        # Prototypes are means: count × mean are sums over rows, which add up.
         "local.sums": total(counts[:, None] * state.P[:used, 1 : 1 + n], ".f"),
         **take_moments(state.moments, int(state.marks[ROWS_MEASURED]), sight),
     }
@@ -76,7 +79,9 @@ def put(state: Local, params: LocalParams, values: Mapping[str, Value], sight: S
     units = Units(state, params, n)
     state.marks[PLACES_USED] = used
     state.counts[:used] = counts
+    # Counts of common places are never 0: the start had drawn at least one row for each.
     state.P[:used, 1 : 1 + n] = np.clip(values["local.sums"].high / counts[:, None], -FAR_VALUE, FAR_VALUE)
+    # Within the bounds that the fields of the state declare, so that the mixture can be saved.
     V = np.clip(units.scaled(W, values["local.b"].high), -FAR_VALUE, FAR_VALUE)
     state.V[: 1 + used, :classes, : 1 + n] = V
     if params.average:
@@ -84,6 +89,7 @@ def put(state: Local, params: LocalParams, values: Mapping[str, Value], sight: S
         start = start_of(state, params, sight.base, width_of(state))
         before = mean_iterate(start, used, n)[:, :classes]
         means = np.clip(joined(later, rows, before, rows_of(start)), -FAR_VALUE, FAR_VALUE)
+        # The lag is rows·(v − v̄).
         state.U[: 1 + used, :classes, : 1 + n] = rows * (V - means)
     return state
 
@@ -100,6 +106,7 @@ class Units:
 
     def raw(self, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights and constants. A feature that has not varied counts as 0 in any row."""
+        # A feature with deviation 0 has taught nothing, so its weight counts as 0.
         varied = self.deviation > 0.0
         W = np.where(varied, V[..., 1:] / np.where(varied, self.deviation, 1.0), 0.0)
         return W, V[..., 0] - W @ self.centre if self.bias else V[..., 0]

@@ -33,14 +33,17 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
     met, rows = sight.features.shape[0], float(state.tally.rows[SEEN])
     u, sums, v = (np.vstack([table[:met], own]) for table, own in _tables(state))
     if isinstance(state, Pair):
+        # One vector for two classes: if the classes stand the other way round here, it points the other way.
         plus, minus, axis, sign = sums[:, 1:], sums[:, :1], ".", -1.0 if sight.flipped else 1.0
     else:
+        # One against the rest: S₋ of a class is the sum of all others.
         plus, minus, axis, sign = sums, sums.sum(axis=1, keepdims=True) - sums, "c", 1.0
 
     def made(shares: np.ndarray) -> np.ndarray:
         found: np.ndarray = shares[SCALE_OF_W] * u + shares[OF_PLUS] * plus + shares[OF_MINUS] * minus
         return sign * found
 
+    # w = a·u + b·S₊ + c·S₋ worked out, since a, b and c differ between partitions.
     W = made(state.shares)
     parts = {
         "means.W": mean(W[:-1], "f" + axis),
@@ -50,6 +53,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
         "means.counts": total(state.counts, "c"),
     }
     if params.average:
+        # The sum of iterates has the same form, plus what went into v directly; over the rows it is their mean.
         iterates = (made(state.shares[SUMS:]) + sign * v) / rows if rows else W
         parts["means.mean"] = pooled(iterates[:-1], "f" + axis, rows)
         parts["means.mean.b"] = pooled(iterates[-1], axis, rows)
@@ -59,6 +63,7 @@ def take(state: Any, params: Any, sight: Sight) -> Parts:
 def _tables(state: Any) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """u, the sums of the classes and v: of the features, and of the intercept."""
     if isinstance(state, Pair):
+        # Without averaging there is no v; u stands in, and is not used.
         last = slice(V, V + 1) if state.W.shape[1] > V else slice(U, U + 1)
         return tuple((state.W[:, which], state.b[which]) for which in (slice(U, U + 1), slice(S0, S1 + 1), last))
     later = state.V if state.V.shape[0] else state.U
@@ -72,8 +77,10 @@ def put(state: Any, params: Any, values: Mapping[str, Value], sight: Sight) -> A
     _fill(u_b, values["means.b"].high)
     _fill(sums, values["means.sums"].high)
     _fill(sums_b, values["means.sums.b"].high)
+    # A count is whole and never negative.
     _fill(state.counts, np.maximum(np.rint(values["means.counts"].high), 0.0))
     if params.average:
+        # v holds the whole sum of iterates; the shares of a fresh state add nothing to it.
         _fill(v, rows * values["means.mean"].high)
         _fill(v_b, rows * values["means.mean.b"].high)
     return state
@@ -87,6 +94,7 @@ def _fill(array: np.ndarray, values: np.ndarray) -> None:
 
 
 def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
+    # Column 0 is the intercept.
     n, rows = 1 + sight.features.shape[0], float(state.tally.rows[SEEN])
     ring, filled = _by_age(state)
     tables = [state.W, ring, state.U if state.U.shape[0] else state.W]
@@ -94,6 +102,7 @@ def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
     if sight.n_classes > 2:  # the line that two classes share becomes two
         axis = "c"
         if not state.split[0]:
+            # As long as two classes share one line, that of the first is its mirror image.
             tables, filled = [np.concatenate([-table[:1], table[:1]]) for table in tables], filled[[0, 0]]
     else:
         sign = -1.0 if sight.flipped else 1.0
@@ -106,8 +115,10 @@ def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
         | _with_intercept(total, "sums", state.S[1:, :n], "c")
     )
     if params.average:
+        # The lag is rows·(w − w̄), hence w̄ = w − lag/rows.
         means = W - lag / rows if rows else W
         parts |= _with_intercept(lambda values, axes: pooled(values, axes, rows), "mean", means, axis)
+    # The shortest queue decides: older places would mix fewer partitions than the weights do.
     parts["queue.filled"] = least(filled.astype(np.float64), axis)
     parts["queue.count"] = total(state.counts[:1], ".")
     parts["queue.counts"] = total(state.counts[1:], "c")
@@ -117,6 +128,7 @@ def take_queue(state: Queue, params: Any, sight: Sight) -> Parts:
 def _by_age(state: Queue) -> tuple[np.ndarray, np.ndarray]:
     """The rings, newest first, and how many classifiers are in each."""
     size = state.ring.shape[1]
+    # The ring's next free place follows the newest entry.
     newest = (state.places[:, QUEUE_NEXT] - 1) % size
     order = (newest[:, None] - np.arange(size)) % size
     return np.take_along_axis(state.ring, order[:, :, None], axis=1), state.places[:, QUEUE_FILLED]
@@ -137,10 +149,12 @@ def put_queue(state: Queue, params: Any, values: Mapping[str, Value], sight: Sig
     state.counts[0] = np.rint(values["queue.count"].high[0])
     _fill(state.counts[1:], np.rint(values["queue.counts"].high))
     if params.average:
+        # Back to rows·(w − w̄), with the mixture's own w.
         _fill(state.U, rows * (W - _joined(values, "mean")))
     state.split[0] = int(state.tally.rows[LIVE] > 2)
     size, ring = state.ring.shape[1], _joined(values, "ring")
     for k, filled in enumerate(values["queue.filled"].high.astype(np.int64)):
+        # The values are newest first; the ring is filled from its oldest entry on.
         _fill(state.ring[k, :filled], ring[k, :filled][::-1])  # the oldest first
         state.places[k, QUEUE_FILLED], state.places[k, QUEUE_NEXT] = filled, filled % size
         if not params.ages.shape[0]:  # else it is summed at each step
@@ -156,6 +170,7 @@ def _sum_up(state: Queue, k: int, filled: int) -> None:
     """The sum of the ring's w/N, and what rounding took from it."""
     terms = state.ring[k, :filled] / state.ring.shape[1]
     high, low = np.zeros(terms.shape[1]), np.zeros(terms.shape[1])
+    # Summed with compensation, since the kernel goes on with both parts of the sum.
     for term in terms:
         high, lost = two_sum(high, term)
         low = low + lost

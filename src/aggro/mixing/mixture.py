@@ -56,6 +56,7 @@ class Mixture(NamedTuple):
 
 def mix_of(state: Any) -> Mix:
     """How the states of this type combine."""
+    # A registered rule may bring its own mix; ours are found by the name of their family.
     own = RULES[type(state)].mix
     found = own if own is not None else _mixes(_family(type(state))).get(type(state))
     if found is None:
@@ -83,8 +84,10 @@ def _family(state: type) -> str:
 @cache
 def _mixes(family: str) -> dict[type, Mix]:
     try:
+        # Imported when asked for: most programs never combine models.
         return dict(import_module(f"aggro.mixing.{family}").MIXES) if family else {}
     except ModuleNotFoundError as error:
+        # A family without a module cannot be combined; any other missing module is an error.
         if error.name != f"aggro.mixing.{family}":
             raise
         return {}
@@ -102,6 +105,7 @@ def known_of(learner: Any, base: Any) -> Known:
     if model is None:
         return Known((), (), False, start, (), start, 0)
     features, labels = model.features, model.labels
+    # The common start comes first in every copy, in the same order, so only what follows needs names.
     more = () if features.names is None else tuple(features.names[start:])
     named = features.names is not None
     return Known(tuple(labels.codes), labels.reserved, named, start, more, features.n, model.width)
@@ -126,15 +130,18 @@ def union(base: Known, others: Iterable[Known]) -> Known:
     classes = dict.fromkeys(name for part in parts for name in part.classes)
     reserved = dict.fromkeys(name for part in parts for name in part.reserved if name not in classes)
     width = max(part.width for part in parts)
+    # A partition that has seen no feature does not say whether features have names.
     told = [part for part in parts if part.n_features]
     if len({part.named for part in told}) > 1:
         raise ValueError(
             "Some partitions have names for their features, and others only numbers. Give all of them names, or none."
         )
     named = bool(told) and told[0].named
+    # Numbers are the same everywhere, so the widest partition knows all features.
     if not named:
         n = max(part.n_features for part in parts)
         return Known(tuple(classes), tuple(reserved), False, base.start, (), n, max(width, n))
+    # In the order in which the partitions list them: new features get their numbers by it.
     more = tuple(dict.fromkeys(name for part in parts for name in part.more))
     structures = [part.records for part in parts if part.records is not None]
     records = None
@@ -149,6 +156,7 @@ def union(base: Known, others: Iterable[Known]) -> Known:
 def _sight(own: Known, known: Known, base: Any) -> Sight:
     place = {name: k for k, name in enumerate(known.classes)}
     classes = np.array([place[name] for name in own.classes], np.int64)
+    # The usual case, in which the places are the same, needs no table of names.
     if not own.named or own.more == known.more[: len(own.more)]:
         features = np.arange(own.n_features)
     else:
@@ -165,15 +173,18 @@ def weight_of(learner: Any, base: Any, mix: str) -> float:
     """What a learner weighs in means: one, its rows, or its updates since the start."""
     if mix == "uniform":
         return 1.0
+    # Since the start: its rows are in all partitions alike.
     which = SEEN if mix == "rows" else UPDATES
     model, began = model_of(learner), model_of(base)
     assert model is not None
     before = 0 if began is None else int(began.state.tally.rows[which])
+    # At least 1, so that a partition that only learned without updates still counts.
     return float(max(1, int(model.state.tally.rows[which]) - before))
 
 
 def taken(learner: Any, base: Any, known: Known, mix: str) -> Mixture:
     """A learner that began as the base, as a mixture of one; what waits in it is learned."""
+    # Rows of an incomplete mini-batch would be in no part of the state.
     settle(innermost(learner))
     return Mixture(_sums(learner, known_of(learner, base), known, base, weight_of(learner, base, mix)), 1)
 
@@ -183,10 +194,12 @@ def _sums(learner: Any, own: Known, known: Known, base: Any, weight: float) -> S
     model, began = model_of(inner), model_of(base)
     assert model is not None
     wide = max(model.width, own.n_features)  # an encoder that was told its columns is ahead of a model that knows none
+    # Every partition gets the classes of all, since a third class changes the type of the state.
     state, params, rule = with_room(inner, model, classes, wide)
     start, rows = None, 0
     if began is not None:
         start, rows = began.state, int(began.state.tally.rows[SEEN])
+        # The start is converted likewise, or its parts could not be subtracted.
         if type(start) is not rule.state:
             start = with_room(innermost(base), began, classes, began.width)[0]
     sight = _sight(own, known, start)
@@ -195,11 +208,13 @@ def _sums(learner: Any, own: Known, known: Known, base: Any, weight: float) -> S
         from aggro.mixing.records import take_encoder
 
         parts |= take_encoder(learner.encoder_, known.records)
+    # Placed among all classes and features here, so that later sums need no names.
     return {name: summed(part, sight, weight) for name, part in parts.items()}
 
 
 def added_up(mixtures: Sequence[Mixture]) -> Mixture:
     """Mixtures as one; their order does not matter, to the bit."""
+    # All mixtures have the same parts: they are of one rule, with the same settings.
     names = mixtures[0].sums
     sums = {name: together([one.sums[name] for one in mixtures]) for name in names}
     return Mixture(sums, sum(one.n for one in mixtures))
@@ -207,15 +222,19 @@ def added_up(mixtures: Sequence[Mixture]) -> Mixture:
 
 def finished(mixture: Mixture, base: Any, known: Known) -> Any:
     """The learner that a mixture comes to: a copy of the base that knows all."""
+    # The base itself must not change.
     learner = copy.deepcopy(base)
     zero = copy.deepcopy(base)  # as the start was, with a model also if it had learned nothing
     inner = innermost(zero)
     fresh = model_of(inner) is None
     like = model_of(inner) or blank(inner)
+    # A base that has learned nothing stands for a model with no rows.
     if fresh:
         give_model(inner, like)
     own = known_of(zero, base)._replace(named=known.named, n_features=known.start)
+    # The start as a partition of its own: SUM and POOLED take it off n − 1 times.
     sums = _sums(zero, own, known, zero, 1.0)
+    # The only division and rounding of all, once everything is added up.
     values = {name: value_of(found, sums[name], mixture.n) for name, found in mixture.sums.items()}
     labels = Labels({label: k for k, label in enumerate(known.classes)}, known.reserved)
     features = Features(like.features.reserved)
@@ -224,6 +243,7 @@ def finished(mixture: Mixture, base: Any, known: Known) -> Any:
     features.n = max(known.n_features, features.reserved or 0)
     model, params = assembled(innermost(learner), like, labels, features, max(known.width, known.n_features, 1))
     tally = new_tally(model.state.tally.classes.shape[0])
+    # The tally first: rules read the rows seen when they are filled.
     put_tally(tally, values, like.state.tally, len(known.classes))
     state = model.state._replace(tally=tally)
     n, classes = known.n_features, len(known.classes)
@@ -280,12 +300,15 @@ def merge(base: Any, learners: Sequence[Any], weights: str = "rows") -> Any:
     if not isinstance(learners, Iterable):
         raise TypeError(f"learners must be a list of learners, got {type(learners).__name__}.")
     learned = []
+    # All are checked before anything is copied or learned.
     for number, one in enumerate(learners, 1):
         check_began(one, base, number)
         if has_learned(one, base):
             learned.append(one)
+    # With one copy, or none, there is nothing to combine, and not a bit should change.
     if len(learned) < 2:
         return copy.deepcopy(learned[0] if learned else base)
+    # Copies, since settling changes a learner.
     copies = [copy.deepcopy(one) for one in learned]  # what waits in them is learned
     known = union(known_of(base, base), (known_of(one, base) for one in copies))
     return finished(added_up([taken(one, base, known, weights) for one in copies]), base, known)
@@ -317,13 +340,16 @@ def check_began(learner: Any, base: Any, number: int) -> None:
     own, first = settings_of(learner), settings_of(base)
     for name in own:
         numbers = isinstance(own[name], float) and isinstance(first[name], float)  # as of steps of other lengths
+        # Floats such as C may differ: copies may have learned with steps of other lengths.
         if name not in FREE and own[name] != first[name] and not numbers:
             raise ValueError(
                 f"{COPIES} Learner {number} has {name}={own[name]!r}, but the base has {name}={first[name]!r}."
             )
+    # Anything goes on from nothing.
     if began is None:
         return
     classes, names = [*began.labels.codes], list(began.features.names or ())
+    # Classes and features of the base come first in every copy: they are matched by position.
     for what, goes_on in (
         ("rows", model.state.tally.rows[SEEN] >= began.state.tally.rows[SEEN]),
         ("classes", [*model.labels.codes][: len(classes)] == classes),

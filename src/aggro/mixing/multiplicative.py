@@ -42,9 +42,12 @@ LARGEST_MASS = 1e300
 
 
 def take(state: Any, params: Any, sight: Sight) -> Parts:
+    # Corner 0 is that of the intercept.
     n = 1 + sight.features.shape[0]
     axis = "c" if isinstance(state, Simplexes) else ""
+    # The signed simplex is mirrored by θ → −θ.
     sign = -1.0 if sight.flipped and not axis else 1.0
+    # Mass 0 marks a feature that is no corner here: it has no say, in values and divisor alike.
     corners = (state.mass[..., :n] > 0.0).astype(np.float64)
     theta = sign * state.theta[..., :n] * corners
     parts = {}
@@ -60,6 +63,7 @@ def put(state: Any, params: Any, values: Mapping[str, Value], sight: Sight) -> A
         for name in ("theta", "corners")
     )
     known = tuple(slice(0, n) for n in theta.shape)
+    # Σ ω θ over Σ ω of those that have the corner: a weighted mean of log-weights.
     state.theta[known] = theta / np.where(corners > 0.0, corners, 1.0)
     state.mass[known][corners > 0.0] = 1.0  # marks them
     tables = state.theta, state.slope, state.mass, state.norm
@@ -78,12 +82,16 @@ def follow(theta: np.ndarray, slope: np.ndarray, mass: np.ndarray, norm: np.ndar
         return
     signed = norm[SIGNED] != 0.0
     t = theta[corner]
+    # Everything is kept relative to e^level, so that the largest exponent cannot overflow.
     top = float((np.abs(t) if signed else t).max())
+    # A level near 0 is left at 0, as the kernel does.
     level = top if abs(top) > NEAR_ZERO else 0.0
     up = _exp(t - level)
     down = _exp(-t - level) if signed else np.zeros(t.shape)
+    # Slope and mass are 2 sinh and 2 cosh of θ for signed weights; a mass of 0 would unmark the corner.
     slope[corner], mass[corner] = up - down, np.maximum(up + down, LEAST_MASS)
     masses = mass[corner].tolist()
+    # fsum rounds once. What that took away is kept beside it, as the kernel's running total does.
     z = math.fsum(masses)
     norm[TOTAL], norm[LOW_PART], norm[MASS_LEVEL], norm[PEAK] = z, math.fsum([*masses, -z]), level, z
 
@@ -99,6 +107,7 @@ def _exp(t: np.ndarray) -> np.ndarray:
 
 def take_ball(state: SimplexBall, params: Any, sight: Sight) -> Parts:
     radius = state.radius
+    # The flag takes part in the same mean, so that the logarithm is divided by those that have a radius.
     known = radius[RADIUS_VALUE] > 0.0
     return take(state, params, sight) | {
         "ball.radius": mean(np.array([math.log(radius[RADIUS_VALUE]) if known else 0.0, float(known)]), "."),
@@ -112,6 +121,7 @@ def put_ball(state: SimplexBall, params: Any, values: Mapping[str, Value], sight
     state.square[0] = min(float(state.slope @ state.slope), LARGEST_MASS)
     logs, known = values["ball.radius"].high
     rate = float(values["ball.rate"].high[0])
+    # e^700 is still a float.
     state.radius[RADIUS_VALUE] = math.exp(min(logs / known, 700.0)) if known > 0.0 else 0.0
     state.radius[[RADIUS_STEPS, RADIUS_SPREAD]] = np.maximum(values["ball.steps"].high, 0.0)
     state.radius[RADIUS_RATE] = rate if np.isfinite(rate) else 0.0

@@ -134,20 +134,26 @@ Sums = dict[str, Summed]
 def summed(part: Part, sight: Sight, weight: float) -> Summed:
     """One state's part as a sum of one, at the places that it has among all."""
     terms = part.values if isinstance(part.values, tuple) else (part.values,)
+    # No weights here: the largest and the least are the same however often a state counts.
     if part.how in (How.MOST, How.LEAST):
         found = _placed(np.asarray(terms[0], np.float64), part.axes, sight, part.fill)
         return Summed(part.how, found, None, part.keys)
     if part.how is How.SUM:
+        # fill stands for what a state does not know, so it may come in with one term only.
         sums = [ExactSum.of(_placed(np.asarray(term, np.float64), part.axes, sight)) for term in terms[1:]]
         first = ExactSum.of(_placed(np.asarray(terms[0], np.float64), part.axes, sight, part.fill))
         return Summed(part.how, added(first, *sums), None, part.keys)
+    # MEAN counts by the partition's weight, POOLED by its own; only the latter is taken off the start again.
     own: Any = weight * part.weight if part.how is How.MEAN else part.weight
     shape = np.shape(terms[0])
     if np.ndim(own):
         if part.keys is not None:
+            # One weight serves all rows of a table, also those that other states have and this one does not.
             shape = (1, *shape[1:])  # a row that a state does not have counts as much as one that it has
         own = _placed(np.broadcast_to(np.asarray(own, np.float64), shape), part.axes, sight)
+    # Σ ω v and Σ ω are kept apart, and divided only at the end: sums can be added in any order, quotients cannot.
     weighted = [ExactSum.of(_placed(np.asarray(term, np.float64), part.axes, sight), own) for term in terms]
+    # The divisor counts a state only where it knows the feature or class.
     known = np.asarray(own) if np.ndim(own) else own * _known(shape, part.axes, sight)
     return Summed(part.how, added(*weighted) if len(weighted) > 1 else weighted[0], ExactSum.of(known), part.keys)
 
@@ -158,6 +164,7 @@ def together(all_of_them: list[Summed]) -> Summed:
         return all_of_them[0]
     all_of_them, keys = aligned(all_of_them)
     first, *others = all_of_them
+    # max and min do not round, so plain arrays give the same bits in any order.
     if first.how in (How.MOST, How.LEAST):
         pick = np.maximum if first.how is How.MOST else np.minimum
         found = first.total
@@ -168,6 +175,7 @@ def together(all_of_them: list[Summed]) -> Summed:
     if first.weight is not None:
         weights = [one.weight for one in all_of_them if one.weight is not None]
         shape = np.broadcast_shapes(*(one.shape for one in weights))
+        # Weights may be one number for a whole axis in one state and differ along it in another.
         weight = added(*(_widened(one, shape) for one in weights))
     return Summed(first.how, added(*(one.total for one in all_of_them)), weight, keys)
 
@@ -179,6 +187,7 @@ def aligned(all_of_them: list[Summed]) -> tuple[list[Summed], tuple[bytes, ...] 
     """
     if all_of_them[0].keys is None:
         return all_of_them, None
+    # Sorted, so that the order of rows does not depend on the order in which states are added.
     keys = tuple(sorted(set().union(*(one.keys or () for one in all_of_them))))
     place = {key: k for k, key in enumerate(keys)}
     return [_with_rows(one, keys, place) for one in all_of_them], keys
@@ -190,8 +199,10 @@ def _with_rows(one: Summed, keys: tuple[bytes, ...], place: Mapping[bytes, int])
     at = np.array([place[key] for key in one.keys or ()], np.int64)
     if isinstance(one.total, ExactSum):
         total = ExactSum.nothing((len(keys), *one.total.shape[1:]))
+        # Other rows stay zero: a state without a row adds nothing to its sum.
         total.digits[:, at], total.top[at] = one.total.digits, one.total.top
         return one._replace(total=total, keys=keys)
+    # The neutral element of max or min.
     nothing = -np.inf if one.how is How.MOST else np.inf
     found = np.full((len(keys), *one.total.shape[1:]), nothing)
     found[at] = one.total
@@ -202,9 +213,11 @@ def value_of(found: Summed, base: Summed, n: int) -> Value:
     """The value of n states that began as the base, together."""
     if found.how in (How.MOST, How.LEAST):
         return Value(found.total, np.zeros(np.shape(found.total)), found.keys)
+    # A mean of whole states: the start is in each of them, and need not be taken off.
     if found.how is How.MEAN:
         assert found.weight is not None
         return _quotient(found.total, found.weight, found.keys)
+    # Each of the n states contains the start, so it is subtracted n − 1 times: Σ v_i − (n − 1) v_0.
     (found, base), keys = aligned([found, base])
     counted = added(found.total, base.total.times(1 - n))
     if found.how is How.SUM:
@@ -212,12 +225,14 @@ def value_of(found: Summed, base: Summed, n: int) -> Value:
     assert found.weight is not None
     assert base.weight is not None
     shape = np.broadcast_shapes(found.weight.shape, base.weight.shape)
+    # The weights of POOLED contain the start n times as well.
     weight = added(_widened(found.weight, shape), _widened(base.weight.times(1 - n), shape))
     return _quotient(counted, weight, keys)
 
 
 def _quotient(counted: ExactSum, weight: ExactSum, keys: tuple[bytes, ...] | None) -> Value:
     by = weight.value()[0]
+    # Where nobody counts, 0/0 is avoided by dividing by 1; the result is set to 0 below.
     found = counted.over(np.broadcast_to(np.where(by > 0.0, by, 1.0), counted.shape))
     return Value(np.where(by > 0.0, found, 0.0), np.zeros(counted.shape), keys)
 
@@ -248,6 +263,7 @@ def _placed(values: np.ndarray, axes: str, sight: Sight, fill: float = 0.0) -> n
     whole = np.full(
         [n if length is None else length for n, length in zip(values.shape, lengths, strict=True)], fill, np.float64
     )
+    # np.ix_ needs the places along every axis; axes that stay are taken whole.
     own = [
         np.arange(n) if one is None else np.flatnonzero(one >= 0) for n, one in zip(values.shape, where, strict=True)
     ]
@@ -261,6 +277,7 @@ def _known(shape: tuple[int, ...], axes: str, sight: Sight) -> np.ndarray:
     where, lengths = _places(axes, sight)
     found = np.ones([1] * len(shape))
     for axis, (one, length) in enumerate(zip(where, lengths, strict=True)):
+        # Along "F" an unknown feature counts as the zero that it was; along others it is left out.
         if axes[axis] != "F" and one is not None and length is not None and one.shape[0] < length:
             mask = np.zeros(length)
             mask[one[one >= 0]] = 1.0

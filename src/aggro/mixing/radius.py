@@ -22,7 +22,9 @@ def take_radius(name: str, known: np.ndarray, counts: bool = True) -> Parts:
         return {}
     radius = known if counts else np.zeros(4)
     begun = radius[RADIUS_VALUE] > TINY_SCALE
+    # Infinite where no step was made, so that the least ignores it.
     rate = radius[RADIUS_RATE] if begun and radius[RADIUS_STEPS] else np.inf
+    # The logarithm is of a clipped radius; one that has not begun has the weight 0 in the mean.
     return {
         f"{name}.log": mean(
             np.log(np.clip(radius[RADIUS_VALUE : RADIUS_VALUE + 1], TINY_SCALE, HUGE)), ".", float(begun)

@@ -110,23 +110,28 @@ def structure_of(encoder: Encoder, start: int) -> Structure:
 def joined(structures: Sequence[Structure], keys: Sequence[int]) -> Structure:
     """That of all, with features in the order of these hashes; ``Unsettled`` if they do not go together."""
     longest = max(structures, key=lambda one: len(one.order))  # the first of these
+    # Columns got different numbers in different partitions, so their features cannot be matched by number.
     if any(not _agree(one, longest) for one in structures):
         start = structures[0]
         known: dict[str, Column] = {}
         for one in structures:
             known |= {name: one.columns[name] for name in one.order if name not in known}
         raise NewColumns({name: column for name, column in known.items() if name not in start.columns})
+    # A hash stands for one name; the first partition that knows it describes it.
     found: dict[int, tuple[int, int, int, str]] = {}
     for one in structures:
         for detail in one.details:
             found.setdefault(detail[0], detail)
+    # Only categories and words share places when room is short; numbers and dates have places of their own.
     words = [found[key] for key in keys if found[key][1] in (CATEGORY_KIND, WORD_KIND)]
     room = max(0, longest.most - longest.start)
     if len(words) > room:
         raise NewWords(words[:room], longest.start + len(keys), longest.most)
+    # New features get their numbers behind those of the start, in the order of all partitions.
     place = {key: longest.start + k for k, key in enumerate(keys)}
     own = {longest.start + k: detail[0] for k, detail in enumerate(longest.details)}
 
+    # Features of the start kept their numbers; only later ones move.
     def moved(feature: int) -> int:
         return place[own[feature]] if feature in own else feature
 
@@ -140,6 +145,7 @@ def _agree(one: Structure, longest: Structure) -> bool:
     n = len(one.order)
     if one.order != longest.order[:n] or len(one.numbers) > len(longest.numbers):
         return False
+    # Slots are compared without their feature numbers, which differ by what each partition met in between.
     slots = [(slot.column, slot.name) for slot in one.numbers]
     if slots != [(slot.column, slot.name) for slot in longest.numbers[: len(slots)]]:
         return False
@@ -152,7 +158,9 @@ def _agree(one: Structure, longest: Structure) -> bool:
 
 def take_encoder(encoder: Encoder, known: Structure) -> Parts:
     """The parts of an encoder."""
+    # A partition that met fewer numbers has zeros for the rest, which add nothing to sums.
     counts, means, squares = (_longer(array, len(known.numbers)) for array in encoder.moments)
+    # Means do not add up, but n·mean and the sums of squares do.
     first, second = power_sums(counts, means, squares)
     strays = np.array([float(encoder.counts.strays.get(name, 0)) for name in known.order])
     return {
@@ -174,12 +182,15 @@ def put_encoder(learner: Any, values: Mapping[str, Value], known: Structure) -> 
     encoder = learner.new_encoder()
     encoder.columns, encoder.order = dict(known.columns), list(known.order)
     encoder.numbers, encoder.dates = list(known.numbers), dict(known.dates)
+    # The start's vocabulary comes first: its features keep their numbers.
     words = Vocabulary(encoder.options.max_features) if before is None else before.vocabulary.copy()
     for key, kind, column, name in known.details:
         words.add(key, kind, column, name)
     encoder.vocabulary = words
+    # Counts are whole numbers; rounding takes away what the division of sums has left.
     counts = np.rint(values["records.n"].high)
     means, squares = moments_of(counts, values["records.first"], values["records.second"])
+    # A column without any number has no mean: 0 instead of 0/0.
     encoder.moments = Moments(counts, np.where(counts > 0.0, means, 0.0), np.where(counts > 0.0, squares, 0.0))
     encoder.counts = Counts()
     encoder.counts.rows = int(values["records.rows"].high[0])

@@ -21,13 +21,17 @@ def keys_of(rows: Any, sight: Sight) -> list[bytes]:
     """The keys of some rows of a state, an array or a sparse matrix."""
     table = csr_matrix(rows)
     number = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    # Zeros that are stored would give the same row two keys.
     known = (table.data != 0.0) & (table.indices < sight.features.shape[0])
     number, values = number[known], table.data[known]
+    # Numbered among the features of all states, so that the same row has the same key in each of them.
     place = sight.features[table.indices[known]]
     kept = place >= 0
     number, values, place = number[kept], values[kept], place[kept]
+    # By row, then by place: one spelling for one row.
     order = np.lexsort((place, number))
     places, numbers = place[order].astype(INDEX_DTYPE), values[order].astype(VALUE_DTYPE)
+    # Rows without any feature have an empty span, and the empty key.
     ends = np.searchsorted(number[order], np.arange(table.shape[0] + 1))
     pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
     return [places[a:b].tobytes() + numbers[a:b].tobytes() for a, b in pairs]

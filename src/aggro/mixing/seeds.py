@@ -23,6 +23,7 @@ def take_seed(seed: int) -> Parts:
 def put_seed(values: Mapping[str, Value], what: str) -> int:
     """The seed of all; ``what`` they are, and what they drew by it, is said if there are several."""
     halves = values["seed.least"].high
+    # Least and most agree only if all seeds are the same.
     if not np.array_equal(halves, values["seed.most"].high):
         raise ValueError(
             f"{what} are the same. Give them a random_state, or let one model learn some rows, and begin with copies "

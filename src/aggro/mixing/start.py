@@ -33,11 +33,13 @@ def rows_of(state: Any) -> float:
 
 def since(now: np.ndarray, rows: float, before: np.ndarray, start: float) -> np.ndarray:
     """The mean of the iterates since the start, from that of all."""
+    # (R w̄ − R₀ w̄₀)/(R − R₀); without new rows the numerator is 0, and the divisor 1 avoids 0/0.
     found: np.ndarray = (rows * now - start * before) / max(rows - start, 1.0)
     return found
 
 
 def joined(later: np.ndarray, rows: float, before: np.ndarray, start: float) -> np.ndarray:
     """And back."""
+    # (R − R₀)·w̄_later + R₀ w̄₀, over R: the same identity solved for w̄.
     found: np.ndarray = ((rows - start) * later + start * before) / max(rows, 1.0)
     return found

@@ -43,9 +43,11 @@ def take_tally(tally: Tally, sight: Sight, began: int) -> Parts:
         pairs, curve = pairs.copy(), curve.copy()
         pairs[0], pairs[1] = pairs[1, ::-1, ::-1], 0.0  # only that of the second is counted
         curve[0], curve[1] = curve[1] * (1.0, -1.0, -1.0), curve[0]
+    # Rolled so that the oldest block stands first in each: blocks of the same age are averaged.
     ring = np.roll(tally.recent, -int(marks[RING_PLACE]), axis=0) if tally.recent.size else tally.recent
     return {
         "tally.counts": total(np.array([rows[SEEN], rows[UPDATES], rows[MISTAKES]], np.float64), "."),
+        # 1e300 caps sums that overflowed: exact sums take finite numbers only.
         "tally.loss": total(np.minimum(tally.loss, 1e300), "."),
         "tally.history": total(_beside(tally, began), ".."),
         "tally.classes": total(classes, "c" if has_classes else "."),
@@ -63,6 +65,7 @@ def _beside(tally: Tally, began: int) -> np.ndarray:
     marks = int(tally.rows[HISTORY_MARKS])
     end = np.array([tally.rows[SEEN], min(float(tally.loss[0]), 1e300), tally.rows[MISTAKES]], np.float64)
     lines = np.tile(end, (HISTORY_LINES, 1))
+    # A partition that has ended earlier stays at its last line.
     lines[:marks] = np.minimum(tally.history[:marks], 1e300)
     powers = 2.0 ** np.arange(HISTORY_LINES)
     lines[powers < began] = 0.0  # before the start: of no use
@@ -73,6 +76,7 @@ def put_tally(tally: Tally, values: Mapping[str, Value], base: Tally, live: int)
     """Fill a fresh tally of so many classes; ``base`` is that of the common start."""
     seen, updates, mistakes = np.rint(values["tally.counts"].high).astype(np.int64)
     rows = np.array([seen, updates, min(mistakes, seen), live, int(seen).bit_length()], np.int64)
+    # A sum that is capped or rounded must not say more mistakes than rows; history has a line for each power of two.
     tally.rows[[SEEN, UPDATES, MISTAKES, LIVE, HISTORY_MARKS]] = rows
     tally.loss[:] = values["tally.loss"].high
     history = _history(values["tally.history"].high, base, rows, float(tally.loss[0]))
@@ -103,7 +107,9 @@ def _history(beside: np.ndarray, base: Tally, rows: Any, loss: float) -> np.ndar
     seen, marks, known = int(rows[SEEN]), int(rows[HISTORY_MARKS]), int(base.rows[HISTORY_MARKS])
     lines = np.zeros((marks, 3))
     lines[:, 0] = 2.0 ** np.arange(marks)
+    # Up to the start there was one model, so its own lines hold.
     lines[:known] = base.history[:known]
+    # Corners of the broken line: the start, all partitions at 1, 2, 4, … rows each, and the end.
     points = np.vstack(
         [
             [base.rows[SEEN], min(float(base.loss[0]), 1e300), base.rows[MISTAKES]],
@@ -111,8 +117,10 @@ def _history(beside: np.ndarray, base: Tally, rows: Any, loss: float) -> np.ndar
             [seen, loss, rows[MISTAKES]],
         ]
     )
+    # Counters never fall; accumulate mends what rounding or capping has bent.
     points = np.maximum.accumulate(points, axis=0)
     for column in (1, 2):
         lines[known:, column] = np.interp(lines[known:, 0], points[:, 0], points[:, column])
+    # Mistakes are whole, and never more than rows.
     lines[:, 2] = np.minimum(np.floor(lines[:, 2]), lines[:, 0])
     return lines

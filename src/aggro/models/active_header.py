@@ -52,6 +52,7 @@ def activity_of(active: ActiveLearner) -> dict[str, Any]:
     """The part of the header that is the active learner's own."""
     gate, room = active.gate, active.questions
     parameters = parameters_of(active)
+    # A generator has drawn the seed; with it the learner goes on with the same numbers.
     if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
         parameters["random_state"] = gate.seed
     try:
@@ -76,6 +77,7 @@ def _replay_of(kept: Kept) -> dict[str, Any]:
 def rows_of(active: ActiveLearner) -> dict[str, np.ndarray]:
     """The answered rows that are kept, as arrays."""
     kept = active.kept
+    # Dense rows have no indices; an empty array keeps the two kinds in one form.
     pairs = [row if isinstance(row, tuple) else (np.empty(0, np.uint32), row) for row in kept.rows]
     none = [np.empty(0)]
     arrays = (
@@ -105,13 +107,16 @@ def revived(inner: Any, part: Any, container: Container, shell: bool) -> ActiveL
     unknown = sorted(set(parameters) - set(constraints_of(kind)))
     if unknown:
         raise Flaw(f"ActiveLearner has no parameter {unknown[0]!r}")
+    # A file without kept rows is of a version that had neither replay nor other strategies.
     before = {} if "replay" in part else {"replay": 0, "strategy": "margin"}  # as it was when nothing was kept
     active: ActiveLearner = kind(type(inner)(**parameters_of(inner)), **{**before, **parameters})
+    # The gate draws by this seed, so questions go on as they would have.
     seed = _whole(part["seed"], 2**63 - 1)
     try:
         active.go_on_with(inner, seed)
     except (TypeError, ValueError) as error:
         raise Flaw(str(error).rstrip(".")) from error
+    # After go_on_with, which makes the gate and the room for questions that are filled here.
     _restore(active.gate, part)
     _refill(active, part)
     if "replay" in part:
@@ -135,27 +140,33 @@ def _kept(part: Any, container: Container, inner: Any) -> Kept:
     ):
         raise Flaw("what it says of its kept rows is not whole")
     kept.extra[:] = extra
+    # The replayed rows' counters are part of the model's own, and cannot exceed them.
     if (kept.extra > counted[REPLAYED_COUNTERS]).any() or (kept.on and kept.seen != counted[SEEN]):
         raise Flaw("its counters do not fit its kept rows")
+    # All arrays are read before any is believed; the lengths below tie them together.
     dense, ends, indices, data, codes, weights = (_read(container, name, kind) for name, kind in ROW_ARRAYS.items())
     n = dense.shape[0]
     if any(array.shape[0] != n for array in (ends, codes, weights)) or n > kept.room or (n and not kept.on):
         raise Flaw("its kept rows are not whole")
     starts = np.concatenate([np.zeros(1, np.int64), ends])
+    # Ends must rise and end with the data, and only sparse rows have indices.
     fits = starts[-1] == data.shape[0] and (np.diff(starts) >= 0).all() and dense.max(initial=0) <= 1
     if not fits or indices.shape[0] != int(np.diff(starts)[dense == 0].sum()) or kept.built > n:
         raise Flaw("its kept rows are not whole")
     known = len(model.labels.codes)
+    # Every class must have a kept row: the buffer holds at least one of each.
     if n and (codes.min() < 0 or codes.max() >= known or (kept.on and np.unique(codes).shape[0] != known)):
         raise Flaw("its kept rows are of other classes than the model")
     if not np.isfinite(data).all() or not (np.isfinite(weights) & (weights > 0.0)).all():
         raise Flaw("its kept rows hold what is no number")
     kept.rows, kept.codes, kept.weights = [], codes.tolist(), weights.tolist()
     place, width = 0, model.features.n
+    # Copies: views would keep the whole array in memory after a row is dropped.
     for k in range(n):
         values = data[starts[k] : starts[k + 1]].copy()
         row: Row = values
         if not dense[k]:
+            # place runs over the indices of sparse rows alone.
             row = indices[place : place + values.shape[0]].copy(), values
             place += values.shape[0]
             if (row[0] >= width).any():
@@ -186,12 +197,14 @@ def _restore(gate: Any, part: Any) -> None:
     if not isinstance(counts, list) or len(counts) not in (2, 3):
         raise Flaw("its counts of questions are not whole")
     gate.counts[:] = all_counts([_whole(count) for count in counts])
+    # Each of these counts is part of the next one.
     if not gate.counts[ASKED] <= gate.counts[OPEN] <= gate.counts[PASSED]:
         raise Flaw(f"it has asked about {gate.counts[ASKED]} of {gate.counts[PASSED]} rows")
     good = isinstance(sums, list) and len(sums) in (SURPLUS, SURPLUS + 1)
     if not good or not all(isinstance(value, int | float) and -1e300 < value < 1e300 for value in sums):
         raise Flaw("its sums over questions cannot be")
     gate.sums[:] = all_sums(sums)
+    # Only the surplus may be negative.
     if (gate.sums[:SURPLUS] < 0.0).any() or abs(gate.sums[SURPLUS]) > LARGEST_SURPLUS:
         raise Flaw("its sums over questions cannot be")
     begun = gate.sums[GATE_DELTA] > 0.0 or gate.target > 0.0
@@ -210,6 +223,7 @@ def _refill(active: ActiveLearner, part: Any) -> None:
         id, x, p = decode(entry[0]), _as_row(decode(entry[1])), entry[2]
         if not isinstance(p, int | float) or not 0.0 < p <= 1.0:
             raise Flaw(f"a question that waits was asked with the probability {str(p)[:60]}")
+        # The same check as when a question is put; a file may not hold what the learner would refuse.
         try:
             room.check(id, x)
         except (TypeError, ValueError) as error:
@@ -219,6 +233,7 @@ def _refill(active: ActiveLearner, part: Any) -> None:
 
 def _as_row(x: Any) -> Any:
     """A row as it was asked about: numbers by name, in order, or as (indices, values)."""
+    # Whatever its form, the values must be finite numbers before any array is made.
     values = x.values() if isinstance(x, dict) else x[-1] if isinstance(x, tuple) and len(x) == 2 else x
     good = isinstance(x, dict) or isinstance(values, list)
     if not good or not all(
@@ -229,6 +244,7 @@ def _as_row(x: Any) -> Any:
         return x
     if isinstance(x, list):
         return np.array(x, float)
+    # A bound on indices: a kernel would write to them.
     places = x[0]
     fits = isinstance(places, list) and len(places) == len(values)
     if not fits or not all(type(j) is int and 0 <= j < MAX_FEATURES for j in places):

@@ -60,7 +60,9 @@ def holding(path: str) -> Iterator[None]:
 
     Where there are no such locks, nothing is held.
     """
+    # The real path, so that two links to one file exclude each other.
     target = os.path.realpath(path)
+    # A name of fixed length: that of the file itself may be as long as the system allows.
     mark = hashlib.sha256(os.fsencode(os.path.basename(target))).hexdigest()[:16]
     name = os.path.join(os.path.dirname(target), f"{TEMPORARY_PREFIX}{mark}{TEMPORARY_SUFFIX}")
     fd = _mark(name)
@@ -78,6 +80,7 @@ def _mark(name: str) -> int | None:
     if sys.platform == "win32":
         return None
     for _ in range(HOLD_ATTEMPTS):
+        # O_NOFOLLOW: nobody can lead the mark to another file by a link.
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             lock(fd, wait=False)
@@ -90,6 +93,7 @@ def _mark(name: str) -> int | None:
                 os.unlink(name)
             os.close(fd)
             return None
+        # Between open and lock the holder before may have deleted the name; a lock on that file guards nothing.
         if _is_named(fd, name):
             return fd
         os.close(fd)  # taken away by the one that held it before
@@ -110,11 +114,14 @@ def replacing(path: str, what: str = "the model") -> Iterator[BinaryIO]:
     folder = os.path.dirname(target)
     temporary = ""
     try:
+        # The new file gets the permissions of the old one.
         mode = _mode_of(target)
+        # What killed processes left goes before more is written.
         _sweep(folder)
         fd, temporary = _create(folder)
         with os.fdopen(fd, "wb") as file:
             yield file
+            # Python's buffer, then the permissions, then the disk: only a complete file takes the name.
             file.flush()
             if mode is not None:
                 os.chmod(temporary, mode)
@@ -130,6 +137,7 @@ def replacing(path: str, what: str = "the model") -> Iterator[BinaryIO]:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+    # The file is on the disk; this puts its new name there as well.
     sync_folder(folder)
 
 
@@ -138,6 +146,7 @@ def check_place(path: str, what: str = "the model") -> None:
     target = os.path.realpath(path)
     try:
         _mode_of(target)
+        # The only sure test is to create a file there.
         fd, temporary = _create(os.path.dirname(target))
         os.close(fd)
         os.unlink(temporary)
@@ -170,6 +179,7 @@ def _create(folder: str) -> tuple[int, str]:
         fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with contextlib.suppress(OSError):  # without locks nothing is swept, and all else is as it should be
             lock(fd, wait=True)
+        # The lock came after the creation, so a sweep may have been faster.
         if os.path.exists(name):
             return fd, name
         os.close(fd)  # swept away by another process before it was locked
@@ -189,6 +199,7 @@ def _sweep(folder: str) -> None:
         with contextlib.suppress(OSError):  # held by a process that is saving, or already gone
             fd = os.open(name, os.O_WRONLY | os.O_NOFOLLOW)
             try:
+                # A lock that is free says that the process that made the file is gone.
                 lock(fd, wait=False)
                 os.unlink(name)
             finally:

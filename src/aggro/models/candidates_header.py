@@ -60,11 +60,14 @@ def candidates_of(
     arrays: dict[str, np.ndarray] = {}
     for k, candidate in enumerate(candidates):
         model, hinges, header = model_of(candidate.learner), candidate.hinges, None
+        # A candidate that has learned nothing has no header; its parameters follow from the learner.
         if model is not None:
             described_header, found = described(candidate.learner, model.parts(), parameters_of(candidate.learner))
+            # The candidate's own header, as JSON inside the header of the whole.
             header = loads(described_header.text(), "the header of a candidate")
             arrays |= {f"{CANDIDATES_PREFIX}{k}.{name}": array for name, array in found.items()}
         part["learners"].append(header)
+        # None stays None.
         part["held_out"].append(candidate.held_out and list(candidate.held_out))
         part["hinges"].append(None if hinges is None else {"settled": hinges.settled, "width": hinges.width})
         if hinges is not None:
@@ -96,6 +99,7 @@ def estimators_in(part: Any, make: Callable[[Entry, dict[str, Any]], Any]) -> li
         if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[1], dict):
             raise Flaw("what it says of its candidates is not whole")
         try:
+            # find() knows only registered learners: a file cannot name any other class.
             made.append(make(find(entry[0]), {name: decode(value) for name, value in entry[1].items()}))
         except (TypeError, ValueError) as error:
             raise Flaw(f"a candidate of it cannot be ({str(error).rstrip('.')})") from error
@@ -107,16 +111,19 @@ def model_with(
 ) -> Any:
     """The model of a learner from a file, with its candidates; ``build`` makes a learner of a part of the file."""
     part, candidates = header.candidates, fresh_candidates(learner, header.seed)
+    # As many candidates as the learner itself would make, in the same order.
     lists = part["learners"], part["hinges"], part["slopes"], part["held_out"]
     if not all(isinstance(found, list) and len(found) == len(candidates) for found in lists):
         raise Flaw(f"it has {len(candidates)} candidates, and describes others")
     for k, (candidate, inner, hinges, slopes, held_out) in enumerate(zip(candidates, *lists, strict=True)):
         candidate.held_out = held_out_in(held_out)
         inside = Inside(container, f"{CANDIDATES_PREFIX}{k}.")
+        # Whether a candidate has hinges follows from its settings, and not from the file.
         if (hinges is None) != (candidate.hinges is None):
             raise Flaw("the hinges of a candidate are not whole")
         if candidate.hinges is not None:
             fill(candidate.hinges, hinges, inside)
+            # What is left must be exactly the arrays of the learner inside, which build() checks.
             inside.specs = {name: spec for name, spec in inside.specs.items() if not name.startswith("hinges.")}
         if slopes is not False:
             candidate.slopes = slopes_in(candidate, slopes, inside)
@@ -140,6 +147,7 @@ def whole(found: Any, candidate: Candidate, labels: Any) -> Any:
     """A candidate's learner from a file, which knows classes by the numbers that there are."""
     if type(found).__name__ != type(candidate.learner).__name__:
         raise Flaw(f"a candidate is a {type(found).__name__} instead of a {type(candidate.learner).__name__}")
+    # Candidates know classes by number; each number must be one of the classes of the whole.
     codes = getattr(found, "classes_", np.zeros(0, np.int64))
     if codes.shape[0] and (codes.dtype.kind != "i" or codes.min() < 0 or codes.max() >= len(labels.codes)):
         raise Flaw(f"a candidate knows the classes {codes[:5].tolist()}, and there are {len(labels.codes)}")
@@ -151,6 +159,7 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
     good = isinstance(part, dict) and set(part) == {"settled", "width"} and type(part["settled"]) is bool
     if not good or type(part["width"]) is not int or not 0 <= part["width"] <= WIDEST_ROW:
         raise Flaw("the hinges of a candidate are not whole")
+    # Types and sides before reading, so that nothing large is allocated for a wrong array.
     for name, (kind, sides) in ARRAYS.items():
         spec = inside.specs.get(f"hinges.{name}")
         if not isinstance(spec, Spec) or spec.dtype != kind or len(spec.shape) != sides:
@@ -158,7 +167,9 @@ def fill(hinges: Hinges, part: Any, inside: Inside) -> None:
         setattr(hinges, name, inside.read(f"hinges.{name}"))
     hinges.settled, hinges.width = part["settled"], part["width"]
     columns, first = hinges.columns, hinges.first
+    # Settled hinges have used up their first rows; unsettled ones still collect them, and never as many as settle them.
     fits = columns.shape == hinges.knots.shape and np.isfinite(hinges.knots).all() and np.isfinite(first).all()
+    # Compiled code takes columns by these numbers without a check.
     in_range = not columns.shape[0] or (columns.min() >= 0 and columns.max() < hinges.width)
     if (
         not fits
@@ -180,6 +191,7 @@ def slopes_in(candidate: Candidate, part: Any, inside: Inside) -> Slopes:
         if not isinstance(spec, Spec) or spec.dtype != np.dtype(np.float64) or len(spec.shape) != 1:
             raise wrong
     centres, factors = (inside.read(f"slopes.{name}") for name in OF_SLOPES)
+    # Factors are weights of slopes, never negative.
     good = 1 < centres.shape[0] <= WIDEST_ROW and centres.shape == factors.shape
     if not good or not np.isfinite(centres).all() or not np.isfinite(factors).all() or (factors < 0.0).any():
         raise wrong

@@ -20,8 +20,10 @@ from aggro.models.errors import Flaw
 
 def encode(value: Any) -> Any:
     """The value as JSON; ``TypeError`` for what would not come back equal."""
+    # NumPy's numbers come back as Python's, to which they are equal.
     if isinstance(value, np.generic):
         value = value.item()
+    # bool before Integral, of which it is a kind.
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Integral):
@@ -34,6 +36,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, OwnStep):
         return value.__name__
     if isinstance(value, bytes):
+        # latin-1 maps each byte to one character, and back.
         return {"bytes": value.decode("latin-1")}
     if isinstance(value, tuple):
         return {"tuple": [encode(part) for part in value]}
@@ -55,10 +58,12 @@ def decode(coded: Any) -> Any:
     if isinstance(coded, list):
         return [decode(part) for part in coded]
     if isinstance(coded, dict):
+        # Exactly one key: everything else was not written by encode.
         if len(coded) == 1:
             ((kind, content),) = coded.items()
             if kind == "tuple" and isinstance(content, list):
                 return tuple(decode(part) for part in content)
+            # JSON's own numbers are finite; only the two infinities come this way.
             if kind == "float" and content in ("inf", "-inf"):
                 return float(content)
             if kind == "bytes" and isinstance(content, str) and max(content, default="") <= "\xff":
@@ -66,6 +71,7 @@ def decode(coded: Any) -> Any:
             if kind == "dict" and isinstance(content, list):
                 return _decode_dict(content)
         raise Flaw(f"the header holds {str(coded)[:60]!r} where a value was expected")
+    # 1e999 is valid JSON, and Python reads it as infinity.
     if isinstance(coded, float) and not math.isfinite(coded):
         raise Flaw("the header holds a number that is not finite")
     return coded
@@ -78,6 +84,7 @@ def _decode_dict(pairs: list) -> dict:
     values = {}
     for key, value in pairs:
         name = decode(key)
+        # Keys must be hashable; lists and dicts are refused here and not by an error of Python.
         if not is_name(name) or name in values:
             raise Flaw(f"the header holds a mapping with the key {str(name)[:60]!r} twice, or of a wrong kind")
         values[name] = decode(value)
@@ -99,6 +106,7 @@ def dumps(value: Any) -> str:
 def loads(text: str | bytes, what: str) -> Any:
     """The value of JSON text; nothing beyond the standard is read."""
 
+    # Two readers could take different values for a key that comes twice.
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):

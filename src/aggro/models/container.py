@@ -56,6 +56,7 @@ class Spec(NamedTuple):
 
 def _bytes_of(array: np.ndarray) -> memoryview:
     flat = np.ascontiguousarray(array).reshape(-1)
+    # Files are little-endian on every machine.
     return flat.astype(flat.dtype.newbyteorder("<"), copy=False).view(np.uint8).data
 
 
@@ -70,10 +71,12 @@ def write(file: BinaryIO, text: str, arrays: Mapping[str, np.ndarray]) -> None:
         table[name] = {"dtype": CODE_OF_DTYPE[array.dtype], "shape": list(array.shape), "data_offsets": [start, end]}
     # Not sorted: the metadata stands first, which puts the checksum where it is looked for.
     raw = json.dumps(table, separators=(",", ":")).encode()
+    # The arrays begin at a multiple of 8, so that other readers can map them.
     raw += b" " * (-len(raw) % 8)
     if len(raw) > MAX_HEADER:
         raise ValueError(f"The model's header takes {len(raw)} bytes, and a model file has room for {MAX_HEADER}.")
     size = len(raw).to_bytes(8, "little")
+    # Over the header with zeros in the checksum's place, then the arrays, in the order of the file.
     digest = hashlib.sha256(size + raw)
     for name in order:
         digest.update(_bytes_of(arrays[name]))
@@ -91,9 +94,11 @@ class Container:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._start = 0
+        # The real size is the bound for everything that the header claims.
         self.size = file.seek(0, os.SEEK_END)
         file.seek(0)
         raw = self._header()
+        # Nothing of the header is believed, not even parsed, before the checksum of the whole file is right.
         self._verify(raw)
         self.text, self._offsets = _table(raw, self.size - self._start)
         self.specs = {name: spec for name, (spec, _) in self._offsets.items()}
@@ -101,10 +106,12 @@ class Container:
     def _header(self) -> bytes:
         if not self.size:
             raise Flaw("the file is empty")
+        # A short file may still be the beginning of a model; it is then said to be cut off, and not to be foreign.
         head = self._file.read(8 + len(CONTAINER_MAGIC))
         if not head[8:] or not CONTAINER_MAGIC.startswith(head[8:]):
             raise Flaw("this is not an aggro model", WRONG_FILE)
         size = int.from_bytes(head[:8], "little")
+        # The claimed size is only used to read up to the end of the real file.
         if len(CONTAINER_MAGIC) + len(BLANK) < size <= MAX_HEADER:
             self._start = 8 + size
             rest = self._file.read(min(self._start, self.size) - len(head))
@@ -117,6 +124,7 @@ class Container:
         found = raw[len(CONTAINER_MAGIC) : len(CONTAINER_MAGIC) + len(BLANK)]
         blanked = CONTAINER_MAGIC + BLANK + raw[len(CONTAINER_MAGIC) + len(BLANK) :]
         digest = hashlib.sha256(len(raw).to_bytes(8, "little") + blanked)
+        # In blocks: a model may be larger than memory has room for twice.
         while block := self._file.read(COPY_BYTES):
             digest.update(block)
         if digest.hexdigest().encode() != found:
@@ -129,11 +137,13 @@ class Container:
         view = array.reshape(-1).view(np.uint8).data
         self._file.seek(self._start + offset)
         done = 0
+        # readinto may give less than asked for.
         while done < len(view):
             count = self._file.readinto(view[done:])  # type: ignore[attr-defined]
             if not count:
                 raise Flaw("the file became shorter while it was read")
             done += count
+        # Compiled code treats a truth value as 0 or 1; any other byte would be undefined.
         if spec.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
             raise Flaw(f"the array {name!r} holds a truth value that is neither 0 nor 1")
         return array.astype(spec.dtype.newbyteorder("="), copy=False)
@@ -151,6 +161,7 @@ def opened(path: Path) -> Iterator[Container]:
         except IsADirectoryError as error:
             raise Flaw("this is a folder", WRONG_FILE) from error
         with handle:
+            # Checked on the open handle: the name may stand for something else a moment later.
             if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
                 raise Flaw("this is a device or a pipe", WRONG_FILE)
             yield Container(handle)
@@ -168,10 +179,12 @@ def _table(raw: bytes, room: int) -> tuple[str, dict[str, tuple[Spec, int]]]:
         raise Flaw("the metadata is not that of an aggro model")
     found = {name: _entry(name, entry) for name, entry in table.items()}
     end = 0
+    # Empty arrays share their place with the next one, so they sort by size within a place.
     for name, (spec, start) in sorted(found.items(), key=lambda item: (item[1][1], item[1][0].nbytes)):
         if start != end:
             raise Flaw(f"the array {name!r} begins at byte {start} and not at {end}, where the last one ends")
         end += spec.nbytes
+    # No byte of the file is without an owner.
     if end != room:
         raise Flaw(f"the arrays take {end} bytes, and the file has {room}")
     return metadata[HEADER_KEY], found
@@ -186,6 +199,7 @@ def _entry(name: str, entry: Any) -> tuple[Spec, int]:
     if not (_sizes(shape) and _sizes(place) and len(place) == 2):
         raise Flaw(f"the shape or place of the array {name!r} is not made of whole numbers")
     spec = Spec(np.dtype(DTYPE_CODES[dtype]), tuple(shape))
+    # The shape must account for the bytes, or reading would run into the next array.
     if place[1] - place[0] != spec.nbytes:
         raise Flaw(f"the array {name!r} has {place[1] - place[0]} bytes, and its shape needs {spec.nbytes}")
     return spec, place[0]

@@ -68,8 +68,10 @@ def describe(path: Path, *, weights: int = 10) -> Contents:
     """
     with opened(path) as container:
         header = Header.parse(container.text)
+        # Only counters are read here; the state itself is built for its weights below.
         rows = _read(container, "tally.rows", COUNTERS_SPEC).tolist()
         loss = float(_read(container, "tally.loss", NUMBER_SPEC)[0])
+        # Files of earlier versions have no marks of drift.
         marks = _read(container, "tally.marks", DRIFT_MARKS) if "tally.marks" in container.specs else NO_DRIFT
         drifts, drift_rows = int(marks[N_CHANGES]), drifts_in(marks).tolist()
         return Contents(
@@ -94,6 +96,7 @@ def _read(container: Container, name: str, wanted: Spec) -> np.ndarray:
 
 def _largest(container: Container, header: Header, count: int) -> list[Weight]:
     """The largest weights of the model that predicts, as the learner shows them; none if it has no such thing."""
+    # bare: the weights are those of the innermost learner, and nothing around it need be rebuilt.
     learner = build(container, header, shell=False, bare=True)
     shown = getattr(learner, "coef_", None)
     if shown is None:
@@ -101,6 +104,7 @@ def _largest(container: Container, header: Header, count: int) -> list[Weight]:
     mapped = getattr(learner, "features", None) is not None  # weights are of the map's features, which have no names
     if shown is None or mapped or not header.n_features:
         return []
+    # One vector for two classes, or one row for each class.
     table = np.atleast_2d(shown)
     names = names_of(container, header)
     classes = learner.classes_.tolist() if header.classes else [None]
@@ -130,6 +134,7 @@ def _top(values: np.ndarray, count: int) -> list[int]:
     """Where the largest values are, without zeros; equal ones in order."""
     places = np.flatnonzero(values)
     if count < places.size:
+        # argpartition finds the largest without sorting all. Sorted by place, equal ones keep their order below.
         places = np.sort(places[np.argpartition(-values[places], count)[:count]])
     order: list[int] = places[np.argsort(-values[places], kind="stable")].tolist()
     return order

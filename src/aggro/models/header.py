@@ -68,6 +68,7 @@ class Header:
     def text(self) -> str:
         """The header as JSON."""
         content = {field.name: getattr(self, field.name) for field in fields(self)}
+        # Left out where absent, so that an older aggro can read the file.
         for part in HEADER_PARTS:
             if content[part] is None:
                 del content[part]
@@ -76,6 +77,7 @@ class Header:
         for name in ("classes", "reserved_classes"):
             content[name] = [_encoded(label, f"its class {label!r}") for label in content[name]]
         try:
+            # Sorted keys and one spelling: the same model gives the same bytes.
             return dumps({"format": self.format, **content})
         except (TypeError, ValueError, RecursionError) as error:
             raise Flaw(f"its header or position is not JSON ({error})") from error
@@ -86,6 +88,7 @@ class Header:
         content = loads(text, "the header")
         if not isinstance(content, dict) or type(content.get("format")) is not int:
             raise Flaw("the header does not say which format it has")
+        # The version is looked at first: fields of a newer format must not be called damage.
         version = content.pop("format")
         if version > FORMAT:
             writer = str(content.get("aggro"))[:40]
@@ -96,6 +99,7 @@ class Header:
             raise Flaw(f"the header is not one of format {FORMAT}")
         for part in HEADER_PARTS:
             content.setdefault(part, None)
+        # Types before decode(), which expects plain JSON of the right shape.
         for name, good in HEADER_CHECKS.items():
             if not good(content[name]):
                 raise Flaw(f"the header's {name!r} cannot be {str(content[name])[:60]}")
@@ -103,6 +107,7 @@ class Header:
         for name in ("classes", "reserved_classes"):
             content[name] = decode(content[name])
         header = cls(**content)
+        # The lowest format that holds all parts: a file that says another was not written by save.
         if header.format != version:
             raise Flaw(f"the header is not one of format {version}")
         return header

@@ -60,6 +60,7 @@ def with_later(learner: Any, part: Any) -> Any:
         raise Flaw("what it says of rows that wait for labels is not whole")
     for name in (*COUNTS, "most", "within", "absolute"):
         setattr(store, name, part[name])
+    # Ids are keys of the store: each must be hashable and come once.
     for id, row, prediction, number in part["rows"]:
         found, row = decode(id), decode(row)
         if not isinstance(found, str | int) or not _whole(number) or found in store.rows:
@@ -80,27 +81,32 @@ def _row(x: Any) -> Any:
 
 def _cell(x: Any) -> Any:
     """One cell as text can hold it; what is no number, text or moment is the text that a category is known by."""
+    # Moments of NumPy go first, since item() would turn some of them into plain numbers.
     if isinstance(x, np.datetime64):
         x = None if np.isnat(x) else in_reach(np.array([x]))[0].item()
     elif isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim):
         x = x.item()
     if isinstance(x, Mapping):
         return {name: _cell(value) for name, value in x.items()}
+    # Sorted, so that the same cell gives the same bytes.
     if isinstance(x, set | frozenset):
         x = sorted(x, key=str)
     if isinstance(x, list | tuple | np.ndarray):
         return [_cell(value) for value in (x.ravel().tolist() if isinstance(x, np.ndarray) else x)]
+    # JSON has no NaN; as a tuple it comes back as the missing cell that it was.
     if isinstance(x, float):
         return ("float", str(float(x))) if math.isnan(x) else float(x)
     if x is None or isinstance(x, str | int | bytes):
         return x
     if is_missing(x):
         return None
+    # datetime first, for it is a date as well.
     for kind in DATE_TYPES:
         if isinstance(x, kind):
             return kind.__name__, kind.isoformat(x)
     if isinstance(x, Decimal | Fraction):
         return type(x).__name__, str(x)
+    # Anything else is known to the encoder by its number or by its text, so that is what is kept.
     number = as_number(x)
     return spelled(x) if number is None else number
 
@@ -127,6 +133,7 @@ def _as_cell(x: Any) -> Any:
         return [_as_cell(value) for value in x]
     if not isinstance(x, tuple):
         return x
+    # Only these kinds, each by a function of the table: a file cannot call anything else.
     if len(x) == 2 and x[0] in KINDS and isinstance(x[1], str):
         try:
             return KINDS[x[0]](x[1])

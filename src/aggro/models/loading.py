@@ -91,6 +91,7 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
         entry = find(header.entry)
     except ValueError as error:
         raise Flaw(str(error).rstrip("."), PLUGIN) from error
+    # Arrays of the parts around the learner are checked by these parts; all others must be the state's.
     apart = () if header.records is None else RECORDS_ARRAYS
     if header.keeps_rows:
         apart += REPLAY_ARRAYS
@@ -106,18 +107,22 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
         made = estimators_in(header.candidates, lambda entry, values: _learner(entry, values, shell))
         parameters = {**parameters, "estimators": made}
         specs = {name: spec for name, spec in specs.items() if not name.startswith(CANDIDATES_PREFIX)}
+    # The learner first, with checked parameters: its rule decides which arrays there may be.
     learner = _learner(entry, parameters, shell, published=header.learner != header.entry)
     labels = _labels(entry, header)
     features = _features(container, header)
+    # Arrays that later versions added begin as the rule says, so old files go on to load.
     begins = added_since(header.state, specs)
     begun = {name: empty_of(header.state, name) if begin is None else begin for name, begin in begins.items()}
     counted = counted_since(specs, len(labels.codes))
     wanted = {**specs, **{name: spec_of_added(begin, specs) for name, begin in begun.items()}}
     wanted |= specs_of(counted)
+    # Types and shapes are checked before a single array is read.
     small = mould(learner, header.state, wanted, header.width, len(labels.codes))
     arrays = {name: container.read(name) for name in specs}
     more = {name: as_added(begin, arrays) for name, begin in begun.items()}
     state = unflatten(small, {**arrays, **more, **counted})
+    # Then the values, since kernels check neither.
     check_state(state, len(labels.codes))
     if header.candidates is not None:
         model = model_with(learner, state, header, features, labels, container, build)
@@ -128,6 +133,7 @@ def build(container: Container, header: Header, shell: bool, bare: bool = False)
         give_model(learner, model)
     except ValueError as error:
         raise Flaw(f"its parameters do not fit what was learned ({str(error).rstrip('.')})") from error
+    # From the inside out: the learner, then what is around it.
     if header.active is not None and not bare:
         from aggro.models.active_header import revived  # with the active learner, which others do not need
 
@@ -157,6 +163,7 @@ def added_since(kind: str, specs: Mapping[str, Spec]) -> dict[str, Any]:
     """The arrays that a file of an earlier version lacks, and what each begins as: see ``Rule.added``."""
     added = next((rule.added for rule in RULES.values() if rule.state.__name__ == kind), {})
     try:
+        # A source may look at other arrays of the file, which a damaged one may lack.
         begins = {name: source(specs) for name, source in added.items() if name not in specs}
     except (KeyError, IndexError):  # other arrays are missing too: what checks them says so
         return {}
@@ -172,8 +179,10 @@ def empty_of(kind: str, name: str) -> np.ndarray:
 def counted_since(specs: Mapping[str, Spec], names: int) -> dict[str, np.ndarray]:
     """What the tally in a file of an earlier version lacks, as it begins; there are ``names`` classes."""
     classes = specs.get("tally.classes")
+    # All or none: a file with some of the added fields is of a newer version, and is checked as it stands.
     if classes is None or len(classes.shape) != 1 or any(f"tally.{name}" in specs for name in ADDED_FIELDS):
         return {}
+    # Bounded by the names, so that a forged shape cannot ask for gigabytes.
     if classes.shape[0] > SPARE_CLASSES + 2 * names:
         raise Flaw(f"it has room for {classes.shape[0]} classes, and names {names}")
     fresh = new_tally(classes.shape[0])._asdict()
@@ -187,6 +196,7 @@ def _learner(entry: Entry, parameters: dict[str, Any], shell: bool, published: b
             raise Flaw(f"aggro.published has no {entry.name}", UPGRADE)
     else:
         kind = getattr(import_module("aggro.estimators"), entry.name) if shell else entry.load()
+    # Only known parameters reach the constructor.
     constraints = constraints_of(kind)
     unknown = sorted(set(parameters) - set(constraints))
     if unknown:
@@ -212,6 +222,7 @@ def _labels(entry: Entry, header: Header) -> Labels:
     for label in every:
         if not isinstance(label, str | bytes | int | float):
             raise Flaw(f"{str(label)[:60]!r} cannot be a class")
+    # NumPy makes every text as long as the longest: the product is bounded before the array is made.
     longest = max((len(label) for label in every if isinstance(label, str | bytes)), default=0)
     if 4 * longest * len(every) > MAX_LABELS:
         raise Flaw(f"{len(every)} classes with names of up to {longest} letters do not fit in memory")
@@ -229,12 +240,14 @@ def _features(container: Container, header: Header) -> Features:
     least = header.reserved_features or 0
     if header.named:
         features.name(read_names(container))
+        # Names and count are stored apart, and must agree.
         if header.n_features != features.n:
             known = f"{len(features.index)} feature names and {least} reserved"
             raise Flaw(f"the header counts {header.n_features} features, and there are {known}")
     elif NAMES_ENTRY in container.specs:
         raise Flaw("there are feature names, and the header says that there are none")
     features.n = header.n_features
+    # The width is the room of the arrays: a feature beyond it would be written past their end.
     if not least <= features.n <= header.width or (least and features.n > least):
         raise Flaw(f"{features.n} features do not fit a width of {header.width} with {least} reserved")
     return features

@@ -33,6 +33,7 @@ def read_names(container: Container) -> list[Any]:
     coded = loads(container.read(NAMES_ENTRY).tobytes(), "the list of feature names")
     if not isinstance(coded, list):
         raise Flaw("the feature names are not a list")
+    # Texts need no decoding; of millions of names nearly all are texts.
     names = [name if type(name) is str else decode(name) for name in coded]
     if not all(type(name) is str or is_name(name) for name in names) or len(set(names)) != len(names):
         raise Flaw("the feature names are not all names, or one comes twice")

@@ -59,12 +59,14 @@ def with_records(inner: Any, part: Any, container: Container, shell: bool) -> Re
     """The record learner around a learner from a file."""
     if set(part) != RECORD_KEYS or not isinstance(part["parameters"], dict):
         raise Flaw("what it says of its columns is not whole")
+    # Without the shell, scikit-learn is not imported.
     kind = import_module("aggro.estimators").RecordLearner if shell else RecordLearner
     parameters = {name: decode(value) for name, value in part["parameters"].items()}
     unknown = sorted(set(parameters) - set(constraints_of(kind)))
     if unknown:
         raise Flaw(f"RecordLearner has no parameter {unknown[0]!r}")
     learner: RecordLearner = kind(_unlearned(inner), **parameters)
+    # Encoders check their parts themselves; what they refuse is a fault of the file.
     try:
         encoder = learner.new_encoder()
         _fill(encoder, part, container)
@@ -88,6 +90,7 @@ def _unlearned(inner: Any) -> Any:
 
 def _fill(encoder: Encoder, part: Any, container: Container) -> None:
     """Let an encoder know what the file knows."""
+    # Columns first: everything after refers to them by number.
     columns = part["columns"]
     if not isinstance(columns, list) or not all(isinstance(entry, list) and len(entry) == 5 for entry in columns):
         raise Flaw("its columns are not whole")
@@ -98,6 +101,7 @@ def _fill(encoder: Encoder, part: Any, container: Container) -> None:
         encoder.order.append(name)
     if len(encoder.columns) != len(columns):
         raise Flaw("two columns of it have one name")
+    # The vocabulary before the slots, since slots are checked against its features.
     encoder.counts = _counts(part, encoder)
     encoder.vocabulary = _vocabulary(container, encoder)
     encoder.numbers = [Slot(*_slot(entry, encoder)) for entry in _list(part["numbers"])]
@@ -141,6 +145,7 @@ def _vocabulary(container: Container, encoder: Encoder) -> Vocabulary:
     n = keys.shape[0]
     arrays = {"keys": keys, "letters": _read(container, "letters", VOCABULARY["letters"])}
     arrays |= {name: _read(container, name, VOCABULARY[name], n) for name in ("kinds", "columns", "ends")}
+    # Names lie one behind the other; compiled code slices them by these ends without a check.
     ends = np.concatenate([[0], arrays["ends"]])
     if n >= 2**31 - 1 or (n and (arrays["kinds"] > ABSENT_KIND).any()):
         raise Flaw("a feature of it is of no kind")
@@ -148,6 +153,7 @@ def _vocabulary(container: Container, encoder: Encoder) -> Vocabulary:
         raise Flaw("a feature of it is of no column")
     if (ends[1:] < ends[:-1]).any() or ends[-1] != arrays["letters"].shape[0]:
         raise Flaw("the names of its features do not fit together")
+    # The table is found by hash; the same key twice would hide one of the two features.
     if np.unique(keys).shape[0] < n:
         raise Flaw("two features of it are one")
     return Vocabulary.from_arrays(encoder.options.max_features, arrays)
@@ -159,6 +165,7 @@ def _slot(entry: list[Any], encoder: Encoder) -> tuple[int, str, int]:
         raise Flaw(f"a number of it cannot be {str(name)[:60]!r}")
     column, feature = _whole(column, len(encoder.order) - 1), _whole(feature, encoder.width - 1)
     kind = NUMBER_KIND if name == "" else PART_KIND
+    # A slot that names a foreign feature would let numbers overwrite the weights of words.
     if encoder.vocabulary.kind(feature) != kind or encoder.vocabulary.column(feature) != column:
         raise Flaw("a number of it has the feature of something else")
     return column, name, feature
@@ -167,6 +174,7 @@ def _slot(entry: list[Any], encoder: Encoder) -> tuple[int, str, int]:
 def _date(entry: list[Any], encoder: Encoder) -> tuple[int, int]:
     column, first = entry
     column = _whole(column, len(encoder.order) - 1)
+    # A date has a run of features; all of them must lie within the vocabulary.
     first = _whole(first, encoder.width - len(CHOICES))
     for feature in range(first, first + len(CHOICES)):
         if encoder.vocabulary.kind(feature) != PART_KIND or encoder.vocabulary.column(feature) != column:
@@ -191,6 +199,7 @@ def _check_slots(encoder: Encoder) -> None:
     for number, name in enumerate(encoder.order):
         role = encoder.columns[name].role
         needed = [""] if role is Role.NUMBER else list(DATE_NUMBERS) if role is Role.DATE else []
+        # Names of dates are not empty, and a number's name is, which tells the two apart.
         there = [slot for slot in slots if slot[0] == number and bool(slot[1]) == (role is Role.DATE)]
         if needed and there != [(number, wanted) for wanted in needed]:
             raise Flaw(f"its column {name[:60]!r} lacks its numbers")
@@ -204,6 +213,7 @@ def _sample(part: Any, encoder: Encoder) -> dict[str, list[Any]]:
         raise Flaw("its sample is of columns that it does not have")
     cells = {name: decode(column) for name, column in sample.items()}
     for column in cells.values():
+        # A sample of full length would already have settled its column.
         if not isinstance(column, list) or len(column) >= CELLS_LOOKED_AT or not all(map(_is_cell, column)):
             raise Flaw("its sample is not whole")
     return cells

@@ -53,6 +53,7 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
     """
     file = os.fsdecode(path)
     if (model := model_of(learner)) is not None:
+        # From within a pass of this thread, the model would be caught halfway.
         model.check_idle()
     try:
         header, arrays = _snapshot(learner, position)
@@ -60,6 +61,7 @@ def save(learner: Any, path: Path, position: Any = None) -> None:
             from aggro.models.later_header import later_of  # rows that wait for labels, which others do not have
 
             header = replace(header, later=later_of(learner))
+        # The whole text before the file is opened: what cannot be written must not leave half a file.
         text = header.text()
     except Flaw as flaw:
         what = f"This {type(learner).__name__} cannot be saved: {flaw.fault}. Nothing was written to {file!r}."
@@ -74,6 +76,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, RECORD_ENTRY.load()):
         from aggro.models.record_header import records_of  # with the encoder, which others do not need
 
+        # Within the learner's turn no other thread changes encoder or model, so both are of one moment.
         with learner.turn() as inner:
             header, arrays = _snapshot(inner, position)
             try:
@@ -84,6 +87,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
     if model is not None and "estimator" in learner.__dict__ and isinstance(learner, ACTIVE.load()):
         from aggro.models.active_header import activity_of, rows_of  # with the active learner, which others do not need
 
+        # Gate, questions and inner model change together, so they are read in one turn.
         def of_both(inner: Any) -> tuple[Header, dict[str, np.ndarray]]:
             header, arrays = _described(inner, *_taken(inner, model), position)
             return replace(header, active=activity_of(learner)), {**arrays, **rows_of(learner)}
@@ -103,6 +107,7 @@ def _snapshot(learner: Any, position: Any) -> tuple[Header, dict[str, np.ndarray
         found: tuple[Header, dict[str, np.ndarray]] = model.in_turn(model.undisturbed, of_all)
         return found
     kind = type(learner).__name__
+    # Only registered learners can be found again by their name.
     known = (*learners(), ACTIVE, RECORD_ENTRY)
     if not any(entry.name == kind and isinstance(learner, entry.load()) for entry in known):
         raise Flaw("it is not one of the learners that aggro has. Enter your own with aggro.register")
@@ -126,10 +131,13 @@ def _described(
 
     state, features, labels = parts["state"], parts["features"], parts["labels"]
     arrays = flatten(state)
+    # The same checks as when loading: what is saved can be loaded.
     mould(learner, type(state).__name__, specs_of(arrays), parts["width"], len(labels.codes))
     check_state(state, len(labels.codes))
+    # The seed stands for a generator, which no file can hold.
     if isinstance(parameters["random_state"], np.random.RandomState | np.random.Generator):
         parameters["random_state"] = parts["seed"]
+    # An array of their own: the header has a limit, and there may be millions of names.
     if features.names is not None:
         arrays[NAMES_ENTRY] = packed_names(features.names)
     header = Header(

@@ -45,8 +45,10 @@ def specs_of(arrays: Mapping[str, np.ndarray]) -> dict[str, Spec]:
 def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classes: int) -> Any:
     """A small state like the one that arrays of these specs make up, if the learner could have it."""
     counts = specs.get("tally.classes")
+    # How many classes there is room for, as the array itself says; the rule is asked for as many.
     room = counts.shape[0] if counts and counts.dtype == np.float64 and len(counts.shape) == 1 else 0
     nearest: dict[str, Spec] | None = None
+    # Words and switches may have been set since the state was made, so several rules are possible.
     for rule, params, models in possible_rules(learner, classes, room):
         if rule.state.__name__ == kind:
             try:
@@ -59,16 +61,19 @@ def mould(learner: Any, kind: str, specs: Mapping[str, Spec], width: int, classe
     if nearest is None:
         raise Flaw(f"a {type(learner).__name__} with {classes} classes has no state {kind!r}")
     names = dict.fromkeys([*nearest, *specs])
+    # The first array that differs from the nearest rule makes the message.
     wrong = next(name for name in names if nearest.get(name) != specs.get(name))
     raise Flaw(f"the array {wrong!r} should be {nearest.get(wrong, 'absent')} and is {specs.get(wrong, 'absent')}")
 
 
 def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str, Spec]) -> tuple[Any, dict[str, Spec]]:
+    # Rules whose arrays do not grow linearly with the width say themselves which shapes go together.
     if rule.shapes is not None:
         small = rule.init(params, 1, models)
         counted = specs_of(flatten(small.tally, "tally."))
         others = rule.shapes(params, width, models, specs)
         return small, counted | {name: Spec(np.dtype(kind), shape) for name, (kind, shape) in others.items()}
+    # Linear in the width: two points give each side's slope.
     small, wider = (rule.init(params, n, models) for n in (1, 2))
     pairs = zip(flatten(small).items(), flatten(wider).values(), strict=True)
     wanted = {
@@ -83,6 +88,7 @@ def _wanted(rule: Rule, params: Any, width: int, models: int, specs: Mapping[str
 
 def check_state(state: Any, classes: int) -> None:
     """Hold a state against what its fields say that they hold, and the classes against those that have names."""
+    # First the bounds that fields declare, then what only the rule knows about several fields together.
     flaw = RULES[type(state)].flaw
     for name, fault in faults(state, trusted=flaw is not None):
         raise Flaw(f"the array {name!r} {fault}")

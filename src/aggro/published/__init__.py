@@ -64,6 +64,7 @@ if not TYPE_CHECKING:  # to type checkers a name that is not above is an error
         if name not in _FAMILIES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         family = f"{__name__}.{_FAMILIES[name]}"
+        # Learners whose defaults are those of their papers have no class here; they come from aggro.estimators.
         found = getattr(import_module(family), name, None) if find_spec(family) else None
         return found or getattr(import_module("aggro.estimators"), name)
 

@@ -60,6 +60,7 @@ class Mistakes(NamedTuple):
 def mistakes_in(answered: Sequence[Answered]) -> Mistakes:
     """What the answers say of the guesses before them; nothing if there are few."""
     if len(answered) < FEW_ANSWERS:
+        # The standard error is 0 where all guesses were right; no sample says more than 1/n.
         return Mistakes()
     share, error = error_in(answered)
     return Mistakes(share, max(error, 1.0 / len(answered)), missed_in(answered))
@@ -67,6 +68,7 @@ def mistakes_in(answered: Sequence[Answered]) -> Mistakes:
 
 def error_in(answered: Sequence[Answered]) -> tuple[float, float]:
     """The share of wrong guesses, and its standard error."""
+    # Weights 1/p make this the Hájek estimate for all examples: Horvitz-Thompson, divided by the sum of weights.
     return weighted([float(one.guess != one.label) for one in answered], [1.0 / one.p for one in answered])
 
 
@@ -75,6 +77,7 @@ def missed_in(answered: Sequence[Answered]) -> dict[Any, float]:
     total: dict[Any, float] = defaultdict(float)
     wrong: dict[Any, float] = defaultdict(float)
     count: dict[Any, int] = defaultdict(int)
+    # The later half alone: guesses made before the class was learned say nothing about the model now.
     for one in answered[len(answered) // 2 :]:
         count[one.label] += 1
         total[one.label] += 1.0 / one.p
@@ -100,6 +103,7 @@ def weighted(values: Sequence[float], weights: Sequence[float]) -> tuple[float, 
     """A weighted mean and its standard error."""
     n, total = len(values), sum(weights)
     mean = sum(w * v for w, v in zip(weights, values, strict=True)) / total
+    # The linearised variance of a ratio of weighted sums, with n/(n − 1) for the mean that was fitted.
     squares = sum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
     return mean, math.sqrt(squares * n / max(n - 1, 1)) / total
 
@@ -119,10 +123,13 @@ class Gain(NamedTuple):
     def verdict(self) -> str:
         """Whether more labels help."""
         worth, gained = WORTH * self.before, self.before - self.after
+        # A low overall error can hide a rare class that is never guessed, so this comes first.
         if self.missed is not None:
             return "yes"
+        # "hardly" if even an optimistic gain, one standard error above, is not worth it.
         if self.settled and (gained + self.error <= worth or self.after <= LITTLE * self.trivial):
             return "hardly"
+        # "yes" only if the gain is worth it one standard error below as well; in between it may be chance.
         return "yes" if gained - self.error > worth else "perhaps"
 
     def sentence(self, told: str = "") -> str:
@@ -142,6 +149,7 @@ def gain_of_halves(answered: Sequence[Answered]) -> Gain | None:
         return None
     before, error_before = error_in(answered[:half])
     after, error_after = error_in(answered[half:])
+    # The halves share no answers, so the variances of the two errors add.
     return Gain(
         len(answered) - half,
         before,

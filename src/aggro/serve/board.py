@@ -31,6 +31,7 @@ class Board:
         self.judged = 0  # examples for which there was a prediction
         self.errors = 0.0  # mistakes; of numbers, the sum of absolute errors
         self.recent: deque[float] = deque(maxlen=RECENT_EXAMPLES)
+        # Running sums beside the windows: a prediction must not cost a pass over a thousand errors.
         self.recent_sum = 0.0
         self.plain: deque[float] = deque(
             maxlen=RECENT_EXAMPLES
@@ -56,6 +57,7 @@ class Board:
         Of an example that the model asked about with probability ``p``, its ``guess`` just before the answer counts:
         the prediction may be older than all labels.
         """
+        # Both errors are taken before the example counts, so that the simple answer is progressive too.
         error = self._error(label, given)
         plain = self._error(label, self._plain_answer())
         self.rows += 1
@@ -64,12 +66,14 @@ class Board:
             counts = self.classes.setdefault(name, [0, 0])
             counts[0] += 1
             counts[1] += bool(error)
+            # The lead can only pass to the class that has just grown, so no search over all classes is needed.
             if counts[0] > self.classes.get(self.commonest, (0,))[0]:
                 self.commonest = name
         elif self.task == "regression":
             self.numbers = [self.numbers[0] + 1, self.numbers[1] + float(label)]
         if p is not None and guess is not None:
             self._add_answer(label, guess, p)
+        # Without a prediction there is nothing to judge; the example itself has been counted above.
         if error is None:
             return
         self.judged += 1
@@ -79,16 +83,19 @@ class Board:
             self.plain_sum = moved_on(self.plain, self.plain_sum, plain)
         if error and self.task == "classification":
             self.mistakes.append({"id": id, "record": shortened(record), "label": label, "prediction": given})
+        # The stride keeps the curve short, whatever the length of the stream.
         if self.judged % self.stride == 0:
             self._add_point()
 
     def _error(self, label: Any, given: Any) -> float | None:
+        # There is no label: a row called an outlier (-1) counts as an error, so the share is that of alarms.
         if self.task == "outlier":
             return None if given is None else float(given == -1)
         if given is None:
             return None
         if self.task == "regression":
             return abs(float(label) - float(given))
+        # Compared as text, since labels may come back from JSON in another type than the learner gives.
         return float(spelled(label) != spelled(given))
 
     def _plain_answer(self) -> Any:
@@ -102,19 +109,23 @@ class Board:
         self.answered += 1
         self.answers.append([spelled(label), spelled(guess), p])
         found = self.estimated_error
+        # A point at each power of two and at each 25th answer: dense at first, where the error moves fast.
         if found is not None and (self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0):
             self.gain.append([self.answered, found])
             if len(self.gain) > POINTS:
+                # Every other point goes, so that the list stays short however many answers come.
                 self.gain = self.gain[1::2]
 
     def _add_point(self) -> None:
         self.curve.append([self.judged, self.error or 0.0, self.recent_error or 0.0])
         if len(self.curve) >= 2 * POINTS:
+            # Every other point goes and the stride doubles, so that the points stay evenly spaced.
             self.curve = self.curve[1::2]
             self.stride *= 2
 
     def saw_drifts(self, drifts: int, time: float) -> None:
         """How often the learner has seen its error rise; ``time`` is when the last examples were learned."""
+        # The learner counts drifts in all; several within one entry make one alarm.
         if drifts > self.drifts:
             self.alarms.append({"row": self.rows, "time": time, "recent_error": self.recent_error})
         self.drifts = drifts
@@ -129,6 +140,7 @@ class Board:
     @property
     def recent_error(self) -> float | None:
         """The share of mistakes, or the mean absolute error, of the last thousand predictions."""
+        # Adding and subtracting leaves rounding errors, which can push a sum of zeros below 0.
         return max(0.0, self.recent_sum) / len(self.recent) if self.recent else None
 
     @property
@@ -168,6 +180,7 @@ class Board:
     def from_json(cls, state: dict[str, Any]) -> Board:
         """The board of a snapshot."""
         board = cls(state["task"])
+        # Fields of a later version are passed over; fields that a snapshot lacks keep their defaults.
         for name, value in state.items():
             if isinstance(board.__dict__.get(name), deque):
                 board.__dict__[name].extend(value)

@@ -39,6 +39,7 @@ class Following:
     def __init__(self, model: Model, url: str, label: str, dead_letters: str | None = None) -> None:
         if model.task == "outlier":
             raise SourceError(f"The model {model.name} detects outliers, and a stream teaches labels.")
+        # Refused before anything is opened: the process should not start with a stream that it cannot learn.
         with model.replicas.reading() as side:
             if not takes_records(side.learner):
                 raise SourceError(f"The model {model.name} learns rows of numbers, and a stream holds records.")
@@ -46,10 +47,12 @@ class Following:
         self.source: Source = open_source(url, f"aggro-{model.name}")
         self.name = self.source.name
         self.dead_letters = dead_letters or f"{self.name}-dead-letters"
+        # The place comes from the model's own store, not from the broker's group: only it matches the model.
         state = json.loads(model.place_in(self.name) or "{}")
         self.at: dict[str, Any] = state.get("at", {})
         self.read: dict[str, int] = state.get("read", {})
         known = {field.name for field in fields(Counts)}
+        # Counters that a later version may have written are passed over.
         self.counts = Counts(**{name: n for name, n in state.get("counts", {}).items() if name in known})
         self._letters: list[dict[str, str]] = state.get("letters", [])  # which may not have been written
         self._ending = threading.Event()
@@ -79,6 +82,7 @@ class Following:
 
     def _run(self) -> None:
         try:
+            # The process before may have ended between the commit and this write; entries are written again then.
             self._write()
             while not self._ending.is_set():
                 messages = self._calling(lambda: self.source.read(MESSAGES_TOGETHER, WAIT))
@@ -96,6 +100,7 @@ class Following:
     def _calling(self, do: Callable[[], Any]) -> Any:
         try:
             return patiently(do, self._again, self.name, self._notes, self._ending.is_set)
+        # patiently() raises only when the service ends; until then it tries again.
         except Unreachable as error:
             raise Stopped from error
 
@@ -112,7 +117,9 @@ class Following:
         """Learn a batch; if the service refuses it as a whole, its messages one by one."""
         try:
             self._enter(messages)
+        # One bad message must not stop the stream: the batch is split until the problem has a message of its own.
         except Problem as problem:
+            # A single message that is refused goes to the dead letters, with the place after it.
             if len(messages) == 1:
                 self._enter(messages, problem.message)
             else:
@@ -130,10 +137,12 @@ class Following:
         unlabelled = 0
         for k, message in enumerate(messages):
             try:
+                # The place moves past the message though nothing is learned, in the same transaction as always.
                 if refusal is not None:
                     raise Malformed(refusal)
                 record = record_of(message.body, None)
                 label = label_in(record, self.label, self.model.task == "regression")
+                # The limits of HTTP requests hold here too: the journal and the columns are the same.
                 check_record(record, self.model.limits)
                 if label is not None:
                     check_label(label, self.model.limits)
@@ -148,7 +157,9 @@ class Following:
             learned.append(k)
         after: dict[str, Any] = {}
 
+        # Called inside the learning thread, once it is known which rows the learner itself refused.
         def state(refused: dict[int, str]) -> str:
+            # Refused rows are numbered within the records; learned[k] gives the message.
             why = reasons | {learned[k]: reason for k, reason in refused.items()}
             counts = asdict(self.counts)
             counts["records"] += len(messages)
@@ -157,6 +168,7 @@ class Following:
             counts["dead_letters"] += len(why)
             read, at = dict(self.read), dict(self.at)
             for message in messages:
+                # Messages of one part come in order, so the last one sets the place.
                 at[message.part] = message.place
                 read[message.part] = read.get(message.part, 0) + 1
             after.update(at=at, read=read, counts=counts, letters=[letter(messages[k], why[k]) for k in sorted(why)])
@@ -164,6 +176,7 @@ class Following:
 
         examples = Examples(records, one=False, labels=labels)
         self._stored(lambda: self.model.learn_stream(examples, Followed(self.name, state)).result())
+        # Only after the commit: if it fails, the batch is read again from the old place.
         self.at, self.read, self._letters = after["at"], after["read"], after["letters"]
         self.counts = Counts(**after["counts"])
 
@@ -174,6 +187,7 @@ class Following:
                 do()
                 return
             except Problem as problem:
+                # 503 means "later": a full queue or disk. Everything else will not improve by waiting.
                 if problem.status != 503:
                     raise
                 if problem.code == "stopping" or self._ending.wait(PAUSE):
@@ -181,9 +195,11 @@ class Following:
 
     def _write(self) -> None:
         """Write the dead letters, then acknowledge."""
+        # The letters are in the store until here, so a crash in between writes them twice and loses none.
         if self._letters:
             self._calling(partial(self.source.write, self.dead_letters, self._letters))
             self._letters = []
+        # Acknowledged last: the broker may then forget messages that the store has.
         self._notes += self._calling(lambda: self.source.acknowledge(self.at))
 
 

@@ -46,6 +46,7 @@ class Entry:
     def body(self) -> bytes:
         """The entry as it is stored."""
         names = ("records", "labels", "weights", "given", "asked", "guesses", "waited", "ids", "one", "each", "target")
+        # Empty fields are left out: most entries hold one record and one label.
         return dump({name: value for name in names if (value := getattr(self, name)) not in ([], None)})
 
     def id_of(self, row: int) -> str:
@@ -75,10 +76,12 @@ class Journal:
     def append(self, connection: sqlite3.Connection, entry: Entry) -> None:
         """Write an entry, inside a transaction."""
         body = entry.body()
+        # The checksum is of the stored bytes; SQLite itself does not notice a flipped bit in a page.
         row = (self.model, entry.position, entry.kind, len(entry.records), entry.time, body, zlib.crc32(body))
         connection.execute(
             "INSERT INTO journal (model, position, kind, rows, time, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)", row
         )
+        # Only sent ids are indexed; those that the service makes spell their position and row.
         named = [(self.model, id, entry.position, i) for i, id in enumerate(entry.ids) if id is not None]
         if named:
             connection.executemany("INSERT INTO labels (model, id, position, row) VALUES (?, ?, ?, ?)", named)
@@ -87,11 +90,13 @@ class Journal:
         """Entries in order, those after one position up to another; raises Damaged at the first that is not whole."""
         expected = after + 1
         while expected <= last:
+            # In portions: a journal may hold more rows than fit in memory as objects.
             rows = self.store.rows(
                 "SELECT position, kind, time, body, sum, undone FROM journal WHERE model = ? AND position >= ? "
                 "AND position <= ? ORDER BY position LIMIT ?",
                 *(self.model, expected, last, ENTRIES_AT_ONCE),
             )
+            # A gap is damage too: the entries after it were learned on top of the missing one.
             if not rows:
                 raise Damaged(expected)
             for position, kind, when, body, total, undone in rows:
@@ -116,6 +121,7 @@ class Journal:
         if found is not None:
             return int(found[0]), int(found[1])
         place = made_place(id)
+        # A made id names its place, so one lookup tells whether an entry with so many rows is there.
         sql = "SELECT 1 FROM journal WHERE model = ? AND position = ? AND kind = ? AND rows > ?"
         return place if place is not None and self.store.one(sql, self.model, place[0], LEARN, place[1]) else None
 
@@ -129,6 +135,7 @@ class Journal:
             "SELECT position, body FROM journal WHERE model = ? AND kind = ? ORDER BY position DESC",
             *(self.model, RESTORE),
         )
+        # The body is read directly: these entries have a target and nothing else.
         return [(int(position), int(json.loads(body)["target"][0])) for position, body in rows]
 
     def size(self, after: int = 0) -> tuple[int, int]:
@@ -149,6 +156,8 @@ def as_entry(position: int, kind: str, when: float, body: bytes, undone: str) ->
 def made_place(id: str) -> tuple[int, int] | None:
     """The place that an id made by the service names; None for an id that was sent."""
     position, dot, row = id.removeprefix(MADE).partition(".")
+    # isascii, because isdigit accepts digits of other scripts, which the service never writes.
     if not id.startswith(MADE) or not dot or not (position + row).isascii() or not (position + row).isdigit():
         return None
+    # SQLite holds integers of 63 bits; longer numbers would raise instead of not being found.
     return (int(position), int(row)) if len(position) < 18 and 0 < len(row) < 18 and position else None

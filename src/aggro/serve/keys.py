@@ -23,6 +23,7 @@ class Keys:
     def answer(self, key: str, digest: bytes) -> Any:
         """The answer to a request that was done under this key; None if there was none."""
         row = self.store.one("SELECT digest, answer FROM keys WHERE model = ? AND key = ?", self.model, key)
+        # A key that has not been seen: the request is to be done.
         if row is None:
             return None
         return self.checked(row[0], digest, json.loads(row[1]))
@@ -43,6 +44,7 @@ class Keys:
 
     def prune(self, connection: sqlite3.Connection, most: int) -> None:
         """Forget all but the newest keys, inside a transaction."""
+        # Keys are ordered by the position of what they did, so the oldest go first.
         connection.execute(
             "DELETE FROM keys WHERE model = ?1 AND position < (SELECT position FROM keys WHERE model = ?1 "
             "ORDER BY position DESC LIMIT 1 OFFSET ?2)",
@@ -63,6 +65,7 @@ def digest_of(*parts: bytes) -> bytes:
     """What tells a request from another under the same key."""
     found = hashlib.sha256()
     for part in parts:
+        # The length goes first, so that parts cannot be shifted: ("ab", "c") is not ("a", "bc").
         found.update(len(part).to_bytes(8, "big"))
         found.update(part)
     return found.digest()

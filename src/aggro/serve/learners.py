@@ -45,6 +45,7 @@ def make(spec: dict[str, Any]) -> Any:
     settings, of_records = dict(spec.get("settings") or {}), spec.get("records") or {}
     if "random_state" in signature(inner).parameters and settings.get("random_state") is None:
         settings["random_state"] = 0  # a model that is made again must be the same
+    # Parameters are checked now, by the sender's request, and not with the first example.
     with refusing(422, "bad_setting"):
         inside = inner(**settings)
         check_params(inside)
@@ -64,6 +65,7 @@ def check_spec(spec: Any) -> dict[str, Any]:
     for field, kind in (("learner", str), ("settings", dict), ("records", dict)):
         if spec.get(field) is not None and not isinstance(spec[field], kind):
             raise Problem(422, "bad_field", f"{field!r} must be {'a text' if kind is str else 'an object'}.")
+    # Defaults are filled in, so that the same description sent twice compares equal.
     return {
         "learner": spec.get("learner") or "PAClassifier",
         "settings": spec.get("settings") or {},
@@ -91,6 +93,7 @@ def takes_records(learner: Any) -> bool:
 def innermost(learner: Any) -> Any:
     """The learner that learns, inside those around it."""
     while isinstance(learner, RecordLearner | ActiveLearner):
+        # estimator_ is the fitted copy; estimator is the template that it was made from.
         inner = getattr(learner, "estimator_", None)
         if inner is None:
             inner = learner.estimator
@@ -122,6 +125,7 @@ def rows_learned(learner: Any) -> int:
 def facts_of(learner: Any) -> dict[str, Any]:
     """Counters of the learner itself."""
     facts: dict[str, Any] = {"updates": int(getattr(learner, "n_updates_", 0) or 0), "drifts": 0, "drift_rows": []}
+    # History and drift counters appear with the first row.
     if rows_learned(learner):
         facts["drifts"] = int(getattr(learner, "n_drifts_", 0))
         facts["drift_rows"] = [int(row) for row in getattr(learner, "drift_rows_", ())]
@@ -168,6 +172,7 @@ def classes_of(learner: Any) -> list[Any]:
 def as_row(learner: Any, record: Any) -> Any:
     """A record as the learner's calls for one row take it."""
     if isinstance(record, list):
+        # To a RecordLearner a list and an object of x0, x1, … are the same record.
         if takes_records(learner):
             return {f"x{j}": value for j, value in enumerate(record)}
         return np.array(record, np.float64)
@@ -196,6 +201,7 @@ def learn(learner: Any, records: list[Any], labels: list[Any], weights: list[flo
                 learner.learn_one(row, labels[i], weight)
         return
     given = () if detects else (as_targets(labels),)
+    # partial_fit refuses a batch whose weights are all zero; here it is allowed, and changes nothing.
     if weights and not any(weights):
         return
     learner.partial_fit(as_rows(learner, records), *given, sample_weight=weights or None)
@@ -209,6 +215,7 @@ def learn_stream(learner: Any, records: list[Any], labels: list[Any]) -> dict[in
 def as_targets(labels: list[Any]) -> Any:
     """Labels as an array that keeps each of them as it is."""
     kinds = {type(label) for label in labels}
+    # NumPy would turn a mixture such as 1 and "a" into texts; only kinds that it keeps make a plain array.
     if kinds == {str} or kinds <= {int, float} or kinds == {bool}:
         return np.array(labels)
     targets = np.empty(len(labels), object)
@@ -222,6 +229,7 @@ def predict(learner: Any, records: list[Any], one: bool) -> list[Any]:
         return [None] * len(records)
     if one:
         return [plain(learner.predict_one(as_row(learner, records[0])))]
+    # Whole batches go through the encoder at once; tolist gives Python numbers, as JSON needs them.
     if takes_records(learner):
         found = learner.predict(as_rows(learner, records))
         return list(map(plain, found)) if found.dtype.kind in "OS" else found.tolist()
@@ -232,6 +240,7 @@ def probabilities(learner: Any, records: list[Any]) -> list[dict[str, float] | N
     """The probability of each class, for each record."""
     if task_of(learner) != "classification" or not hasattr(learner, "predict_proba_one"):
         raise Problem(422, "no_probabilities", f"A {name_of(learner)} has no probabilities.")
+    # None for each record, as predict does: an empty model is no error.
     if not rows_learned(learner):
         return [None] * len(records)
     found = [learner.predict_proba_one(as_row(learner, record)) for record in records]
@@ -244,6 +253,7 @@ def explain(learner: Any, record: Any, label: Any = None, most: int = 20) -> dic
         raise Problem(409, "nothing_learned", "The model has learned nothing yet.")
     if not hasattr(learner, "explain_one"):
         raise Problem(422, "no_reasons", f"A {name_of(learner)} cannot explain its scores.")
+    # Passed on only if there is one: detectors and regressors take no label here.
     found = learner.explain_one(as_row(learner, record), *(() if label is None else (label,)))
     reasons = [{"feature": spelled(name), "part": float(part)} for name, part in [*found.items()][:most]]
     intercept = np.asarray(found.intercept, np.float64)
@@ -260,6 +270,7 @@ def doubt(shares: dict[str, float] | None) -> float:
     """How unsure a prediction is: 1 where the two likeliest classes are equally likely, 0 where one is certain."""
     if not shares:
         return 1.0
+    # The gap between the two largest shares, as margin sampling has it.
     best = sorted(shares.values(), reverse=True)[:2]
     return 1.0 if len(best) < 2 else max(0.0, 1.0 - (best[0] - best[1]))
 
@@ -297,10 +308,12 @@ def from_upload(data: bytes) -> Any:
     """A learner from the bytes of a model file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "upload.aggro")
+        # The loader reads files, so the bytes need one; its checks refuse a file that is cut or forged.
         path.write_bytes(data)
         try:
             return read(path)[0]
         except ModelFileError as error:
+            # The path of the server's temporary folder is none of the client's business.
             raise Problem(422, "not_a_model", one_line(error).replace(os.fspath(path), "The file")) from None
 
 
@@ -318,6 +331,7 @@ def largest_weights(learner: Any, most: int = 20) -> list[dict[str, Any]]:
     """The largest weights, with the names of their features."""
     if not rows_learned(learner):
         return []
+    # describe reads a file, so the weights here are those that a downloaded file would show.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "weights.aggro")
         save(learner, path)
@@ -340,10 +354,12 @@ def warm_up(spec: dict[str, Any]) -> None:
     learner = make(spec)
     task = task_of(learner)
     rows = [{"number": float(i), "word": "ab"[i % 2]} for i in range(COLD_ROWS)]
+    # Two and three classes run different code. The second pass grows the model from two classes to three.
     for kinds in (2, 3):
         labels: list[Any] = [float(i) for i in range(COLD_ROWS)]
         if task == "classification":
             labels = ["abc"[i % kinds] for i in range(COLD_ROWS)]
+        # Both ways in are compiled: one example at a time, and a batch.
         for row, label in zip(rows, labels, strict=True):
             learn(learner, [row], [label], [], one=True)
         exercise(learner, rows)
@@ -354,6 +370,7 @@ def sample(learner: Any) -> Any:
     """A record that a learner can be asked about."""
     if takes_records(learner):
         known = [name for name, column in learner.columns_.items() if column.role.value not in ("id", "ignore")]
+        # A missing cell is valid in every column, whatever its role.
         return dict.fromkeys(known[:1] or [""])
     if hasattr(learner, "feature_names_in_"):
         return {}

@@ -57,6 +57,7 @@ class Job:
 
     def names(self) -> list[str]:
         """Its key and its ids, by which another request may be about the same."""
+        # The prefixes keep keys and ids apart: a key may be spelled like an id.
         key = [] if self.key is None else [f"key {self.key}"]
         return key + [f"id {id}" for id in self.examples.ids if id is not None]
 
@@ -99,7 +100,9 @@ class Model:
         self._inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._board_lock = threading.Lock()
         self._stopping = False
+        # Two classes and more than two run different compiled code, hence "up to 3".
         self._seen: set[int] = set()  # numbers of classes (up to 3) for which predictions have been compiled
+        # Recovery runs before the thread starts, so nothing can be learned on a state that is not complete.
         self.position, state = self._recovered()
         self.replicas = Replicas(state[0])
         self._become(state)
@@ -110,6 +113,7 @@ class Model:
     # Beginning ------------------------------------------------------------------------------------------
 
     def _begin(self) -> State:
+        # An uploaded model begins with a snapshot at position 0; without it no description rebuilds the learner.
         if self.spec.get("uploaded"):
             raise OutOfReach("The uploaded file is not kept any more.")
         learner = learners.make(self.spec)
@@ -119,10 +123,12 @@ class Model:
         """The newest position that can be reached, and the model there. What is damaged is set aside, and said."""
         position = self.journal.last()
         newest = self.snapshots.listed()
+        # A database rebuilt from snapshots has an empty journal, so the newest snapshot may be ahead of it.
         position = max([position, *(one.position for one in newest if not one.stale)])
         try:
             return position, self.recovery.state_at(position)
         except Damaged as damage:
+            # Every entry after the damaged one builds on it, so the model ends at the last entry whose checksum holds.
             last = last_whole(self.journal, damage.position - 1, position)
             self._set_aside(last)
             return last, self.recovery.state_at(last)
@@ -133,11 +139,13 @@ class Model:
 
         def move(connection: sqlite3.Connection) -> int:
             values = (now, self.number, last)
+            # The damaged bytes are copied before they are deleted, so that an expert can still look at them.
             moved = connection.execute(
                 "INSERT INTO set_aside SELECT model, position, 'damaged journal', ?, body FROM journal "
                 "WHERE model = ? AND position > ?",
                 values,
             ).rowcount
+            # Ids, snapshots and keys after that position describe a model that no longer exists.
             for table in ("journal", "labels", "snapshots", "keys"):
                 connection.execute(f"DELETE FROM {table} WHERE model = ? AND position > ?", values[1:])
             return int(moved)
@@ -149,10 +157,12 @@ class Model:
     def _become(self, state: State) -> None:
         learner, board = state
         self.replicas.replace(learner)
+        # Readers copy the board under this lock; they must see the old one or the new one.
         with self._board_lock:
             self.board = board
         self.task = board.task
         self.columns = learners.known_columns(learner)
+        # The copies are new objects, whose specialised code may not have been compiled yet.
         self._seen.clear()
 
     # Predicting -----------------------------------------------------------------------------------------
@@ -161,6 +171,7 @@ class Model:
         """The prediction for each record, by one copy of the model."""
         learner = side.learner
         try:
+            # One record on a warm copy skips the checks of learners.predict: this path sets the latency of the service.
             if side.ready and examples.one:  # most requests
                 found = [learners.plain(learner.predict_one(learners.as_row(learner, examples.records[0])))]
             else:
@@ -202,6 +213,7 @@ class Model:
     def _enter(self, job: Job | Task) -> None:
         if self._stopping:
             raise Problem(503, "stopping", "The model is being stopped.")
+        # A bounded queue: past this length a client is better served by "try again" than by waiting.
         if self._inbox.qsize() >= self.limits.queue:
             raise Problem(503, "busy", "Too many requests wait to be learned. Try again in a moment.", retry_after=1)
         self._inbox.put(job)
@@ -228,6 +240,7 @@ class Model:
         """Stop learning, after all that waits; and take a last snapshot."""
         if self._stopping:
             return
+        # The snapshot is a task in the same queue, so it comes after everything that was accepted before.
         if snapshot:
             try:
                 last = self.snapshot()
@@ -236,6 +249,7 @@ class Model:
                 pass
             except Exception as error:  # the journal has it all
                 LOG.warning("%s: no last snapshot: %s", self.name, one_line(error))
+        # Only after the snapshot: from here on _enter refuses every request.
         self._stopping = True
         self._inbox.put(STOP_LEARNING)
         self._thread.join()
@@ -244,9 +258,11 @@ class Model:
 
     def _run(self) -> None:
         while True:
+            # Blocks for the first request, then takes what is there: under load many requests share one commit.
             waiting = [self._inbox.get()]
             while len(waiting) < self.limits.group and not self._inbox.empty():
                 waiting.append(self._inbox.get())
+            # A task must see everything before it learned and stored, so it splits the requests into groups.
             group: list[Job] = []
             for one in waiting:
                 if isinstance(one, Job):
@@ -274,6 +290,7 @@ class Model:
             self._snapshot_if_due()
         except BaseException as error:
             LOG.error("%s: learning failed: %s", self.name, trace(error))
+            # Jobs that were answered before the failure keep their answers.
             for job in group:
                 if not job.future.done():
                     job.future.set_exception(error)
@@ -283,16 +300,20 @@ class Model:
         names: set[str] = set()  # keys and ids of what is not on the disk yet
         for job in group:
             named = job.names()
+            # The store only knows what is committed. A second job about the same key or id must find the first there.
             if not names.isdisjoint(named):  # what it is about must be known first
                 self._finish(done)
                 done, names = [], set()
             try:
+                # The positions of this group move on only with the commit, hence the count of what is not written yet.
                 found = self._learn_one(job, self.position + len(done) + 1)
             except Problem as problem:
                 job.future.set_exception(problem)
+                # Other problems come before any row is learned; after Refused the spare may hold half a request.
                 if isinstance(problem, Refused):
                     self._start_over(done)
             except Exception as error:
+                # An unforeseen error may have struck anywhere, so the spare copy cannot be trusted either.
                 LOG.error("%s: a request could not be learned: %s", self.name, trace(error))
                 job.future.set_exception(error)
                 self._start_over(done)
@@ -304,6 +325,7 @@ class Model:
 
     def _learn_one(self, job: Job, position: int) -> Done | None:
         """Learn a job on the spare copy; None if it was done before, and its answer is known."""
+        # A repeated request gets its first answer; learning it twice would count the rows twice.
         if job.key is not None:
             answer = self.keys.answer(job.key, job.digest)
             if answer is not None:
@@ -312,22 +334,27 @@ class Model:
         examples = job.examples
         if job.followed is not None:
             return self._learn_stream(job, job.followed, position)
+        # Every check that can fail comes before the call of the learner, so that a refusal leaves the copy untouched.
         found = self._waiting_for(examples)
         records = [one.record for one in found if one is not None] if not examples.records else examples.records
         self._check_labels(examples, len(records))
         fresh = self._check_columns(records)
         learner = self.replicas.spare.learner
+        # The prediction is taken before the label is learned, so that the progressive error is honest.
         given = self._given(learner, records, found, examples.one)
         asked = [None if one is None else one.asked for one in found]
         guesses = self._guesses(learner, records, asked, examples.one)
         try:
             learners.learn(learner, records, examples.labels, examples.weights, examples.one)
         except learners.REFUSALS as error:
+            # Rows of numbers are learned one by one, so those before the refused row have been learned.
             if not examples.one and not learners.takes_records(learner):  # some of its rows may have been learned
                 raise Refused(422, "cannot_learn", one_line(error)) from None
             raise Problem(422, "cannot_learn", one_line(error)) from None
         self._check_nested(learner, records)
+        # Only after success: a refused request must not use up columns of the limit.
         self.columns |= fresh
+        # The entry holds everything that a replay needs, since the replay has to give the same bits and the same board.
         entry = Entry(
             LEARN,
             records=records,
@@ -353,10 +380,12 @@ class Model:
         self._check_labels(job.examples, len(records))
         fresh = self._check_columns(records)
         learner = self.replicas.spare.learner
+        # Predictions first, as for single requests: the board judges what was said before the labels were known.
         given = self._given(learner, records, [None] * len(records), False) if records else []
         refused = learners.learn_stream(learner, records, labels)
         self._check_nested(learner, records)
         self.columns |= fresh
+        # A replay learns the kept rows alone; a refused row changed nothing, so the bits agree.
         kept = [k for k in range(len(records)) if k not in refused]
         entry = Entry(
             LEARN,
@@ -383,16 +412,19 @@ class Model:
                 raise Problem(422, "no_record", "An example has neither a record nor an id.")
             return None
         found = self.waiting.find(id)
+        # The stored record counts; a different one under the same id is most likely an error of the sender.
         if found is not None:
             if sent and examples.records[i] != found.record:
                 raise Problem(409, "id_in_use", f"Another record waits under the id {short(id)}.")
             return found
+        # An id whose label was taken back may be learned again.
         place = self.journal.find(id)
         if place is not None and place[1] not in self.journal.entry(place[0]).undone:
             raise Problem(409, "already_learned", f"The example {short(id)} has been learned already.")
         if not sent:
             advice = "It was never predicted under this id, or it waited too long."
             raise Problem(404, "unknown_id", f"No record waits under the id {short(id)}. {advice}")
+        # Checked last: ids that the service made are valid for records that it knows, which were found above.
         if id.startswith(MADE):
             raise Problem(422, "bad_id", f"Ids that begin with {MADE!r} are made by the service.")
         return None
@@ -404,6 +436,7 @@ class Model:
                     422, "no_labels_here", f"A {learners.name_of(self.replicas.spare.learner)} has no labels."
                 )
             return
+        # n counts the records that were found waiting too, so ids with labels are enough.
         if len(examples.labels) != n:
             raise Problem(422, "no_label", "The field 'label' is missing." if examples.one else "'labels' is missing.")
         if self.task == "regression":
@@ -427,6 +460,7 @@ class Model:
 
     def _check_nested(self, learner: Any, records: list[Any]) -> None:
         """Refuse records whose inner fields, which only the learner takes apart, were too many."""
+        # Without nested cells _check_columns has counted every column already.
         cells = (cell for record in records if isinstance(record, dict) for cell in record.values())
         if any(cell.__class__ in (dict, list) for cell in cells):
             if len(learners.known_columns(learner)) > self.limits.columns:
@@ -435,6 +469,7 @@ class Model:
     @staticmethod
     def _guesses(learner: Any, records: list[Any], asked: list[float | None], one: bool) -> list[Any]:
         """What the model would say now of the records that it asked about; nothing if there are none."""
+        # Only answers to the model's own questions enter the estimated error; the rest need no second prediction.
         if all(p is None for p in asked):
             return []
         try:
@@ -446,6 +481,7 @@ class Model:
     @staticmethod
     def _given(learner: Any, records: list[Any], found: list[Waiting | None], one: bool) -> list[Any]:
         """The prediction for each record: the one that was given, or the one that would be given now."""
+        # Each record has the prediction that its client got; nothing need be computed.
         if all(found):
             return [waiting.prediction for waiting in found if waiting is not None]
         try:
@@ -457,6 +493,7 @@ class Model:
     def _start_over(self, done: list[Done]) -> None:
         """Make the spare copy anew: a request failed in the middle."""
         learner = self.replicas.reset_spare()
+        # The front copy lacks what this group has learned so far, so the good jobs are learned again.
         for one in done:
             learn_rows(learner, one.entry)
         self.columns = learners.known_columns(learner)
@@ -466,8 +503,10 @@ class Model:
         if not done:
             return
         try:
+            # The disk comes first: whatever is published or answered is already safe.
             self.store.write(lambda connection: self._enter_all(connection, done))
         except Exception as error:
+            # The front copy still is what the disk holds, and the spare becomes a copy of it.
             self._start_over([])
             LOG.error("%s: %s", self.name, one_line(error))
             text = "The examples could not be written to the disk, so they were not learned. Send them again."
@@ -475,20 +514,25 @@ class Model:
             for one in done:
                 one.job.future.set_exception(problem)
             return
+        # Compile before publishing: the copy must answer its first reader without a pause.
         self.position += len(done)
         self._make_ready(done[-1].entry.records)
+        # The board moves on in journal order, as a replay would move it.
         with self._board_lock:
             for one in done:
                 count(self.board, one.entry, one.drifts)
+        # Answers follow the publication, so a client that predicts next meets a model that knows its examples.
         self.replicas.publish()
         for one in done:
             one.job.future.set_result(one.answer)
+        # The former front catches up by the same calls in the same order; thereafter both copies have the same bits.
         other = self.replicas.wait_for_readers()
         for one in done:
             learn_rows(other, one.entry)
             self._since[0] += len(one.entry.records)
 
     def _enter_all(self, connection: sqlite3.Connection, done: list[Done]) -> None:
+        # All of this happens in one transaction: no crash can separate an entry from its ids, keys or stream place.
         for one in done:
             self.journal.append(connection, one.entry)
             if one.job.followed is not None:
@@ -502,11 +546,13 @@ class Model:
     def _make_ready(self, records: list[Any]) -> None:
         """Have code compiled by this thread, so that no prediction waits for it."""
         side = self.replicas.spare
+        # The board has not counted this group yet, so the learner may know a class more.
         kinds = min(3, len(self.board.classes)) if self.task == "classification" else 0
         kinds = min(3, len(learners.classes_of(side.learner))) if kinds < 3 else kinds
         if kinds not in self._seen and records:
             try:
                 learners.exercise(side.learner, records)
+            # Some learners have no probabilities or reasons; then there is no code for them to compile.
             except (*learners.REFUSALS, Problem):
                 LOG.debug("%s: not every question can be asked of this model", self.name)
             self._seen.add(kinds)
@@ -522,9 +568,11 @@ class Model:
             self._snapshot()
         except StoreError as error:  # the journal has it all; it will be tried again
             LOG.error("%s: no snapshot: %s", self.name, one_line(error))
+            # Half the interval until the next try: a full disk is not hit again after every group.
             self._since = [self.limits.snapshot_rows // 2, 0]
 
     def _snapshot(self) -> dict[str, Any]:
+        # The spare is not read by anybody while this thread rests, and it equals the front bit for bit.
         found = self.snapshots.take(self.replicas.spare.learner, self.board, self.position)
         if found is None:
             raise Problem(409, "nothing_learned", "The model has learned nothing yet, so there is nothing to save.")
@@ -536,16 +584,20 @@ class Model:
         """Drop what is older than the limits say; the two newest snapshots can always be reached."""
         listed = self.snapshots.listed()
         good = [one for one in listed if not one.stale]
+        # Stale snapshots hold a label that was taken back, so no recovery may start from them.
         old = [one.position for one in listed if one.stale] + [one.position for one in good[self.limits.snapshots :]]
         if old:
             self.snapshots.drop(old)
         good = good[: self.limits.snapshots]
+        # With fewer than two snapshots the journal is the only second way back, so all of it is kept.
         if len(good) < 2 or self._fits_after(0):
             return
+        # The oldest snapshot whose later entries fit the limits; if none fits, the second newest.
         base = next((one.position for one in reversed(good[1:]) if self._fits_after(one.position)), good[1].position)
 
         def drop(connection: sqlite3.Connection) -> None:
             for table in ("journal", "labels"):
+                # Ids go with their entries: an older label can no longer be taken back.
                 connection.execute(f"DELETE FROM {table} WHERE model = ? AND position <= ?", (self.number, base))
             self.keys.prune(connection, self.limits.keys)
 
@@ -570,9 +622,11 @@ class Model:
         entry = self.journal.entry(position)
         if row in entry.undone:
             raise Problem(409, "already_undone", f"The label {short(id)} was taken back before.")
+        # After a restore the entries in between are in the journal, but not in the model.
         if not self.recovery.on_the_way(self.position, position):
             raise Problem(409, "not_learned", f"The model went back to before it learned {short(id)}.")
         try:
+            # Rebuilt without the row, before anything is written: if that fails, nothing has changed.
             state = self.recovery.state_at(self.position, without=place)
         except (OutOfReach, Damaged) as error:
             raise Problem(409, "too_old", f"The label {short(id)} cannot be taken back: {error}") from None
@@ -582,17 +636,21 @@ class Model:
         undone = ",".join(map(str, sorted(entry.undone | {row})))
 
         def enter(connection: sqlite3.Connection) -> None:
+            # Marked in the entry itself, so that every later replay leaves the row out.
             mine = (self.number, position)
             connection.execute("UPDATE journal SET undone = ? WHERE model = ? AND position = ?", (undone, *mine))
             connection.execute("UPDATE snapshots SET stale = 1 WHERE model = ? AND position >= ?", mine)
+            # The id is free again: the corrected label may be learned under it.
             connection.execute("DELETE FROM labels WHERE model = ? AND id = ?", (self.number, id))
             self.journal.append(connection, undo)
+            # A record that had waited for its label waits again, with the prediction it was given at first.
             if entry.waited and entry.waited[row]:
                 p = entry.asked[row] if entry.asked else None
                 self.waiting.back(connection, id, entry.records[row], entry.given[row], p)
             if key is not None:
                 self.keys.remember(connection, key, digest, undo.position, answer)
 
+        # As everywhere: first the disk, then the memory.
         self.store.write(enter)
         self.position = undo.position
         self._become(state)
@@ -600,18 +658,22 @@ class Model:
         return answer
 
     def _restore(self, target: int, key: str | None, digest: bytes) -> dict[str, Any]:
+        # A restore that was done and is sent again must not go back a second time.
         if key is not None and (answer := self.keys.answer(key, digest)) is not None:
             return dict(answer)
         found = next((one for one in self.snapshots.listed() if one.position == target), None)
         if found is None:
             raise Problem(404, "no_snapshot", f"There is no snapshot {target}.")
+        # A stale snapshot still names its position; the journal rebuilds the model there without the undone label.
         state = None if found.stale else self.snapshots.load(found)
         if state is None:
+            # A damaged file is no loss as long as an older snapshot and the journal lead to the same position.
             try:
                 state = self.recovery.state_at(target)
             except (OutOfReach, Damaged) as error:
                 text = f"The snapshot {target} is damaged and cannot be made again: {error}"
                 raise Problem(409, "damaged_snapshot", text) from None
+        # The entries in between stay in the journal; from here on recovery passes over them.
         entry = Entry(RESTORE, target=[target], position=self.position + 1)
         answer = {"restored": target, "rows": state[1].rows, "position": entry.position}
 
@@ -624,6 +686,7 @@ class Model:
         self.position = entry.position
         self._become(state)
         self._ready_again([])
+        # A snapshot at the new position: a restart then need not replay from the target.
         self._snapshot()
         return answer
 
@@ -631,6 +694,7 @@ class Model:
         """Have code compiled for both copies, which are new."""
         learner = self.replicas.spare.learner
         if learners.rows_learned(learner):
+            # Both copies share the compiled code, so exercising the spare warms the front too.
             self._make_ready(records or [learners.sample(learner)])
             with self.replicas.reading() as front:
                 front.ready = True
@@ -644,6 +708,7 @@ class Model:
     def board_now(self) -> Board:
         """The board, to be read at leisure."""
         with self._board_lock:
+            # A copy under the lock: the learning thread may go on at once.
             return self.board.copy()
 
     def queue_length(self) -> int:

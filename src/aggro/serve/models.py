@@ -48,12 +48,14 @@ class Models:
         """``default`` describes the model of that name, if there is none yet; ``file`` is a model file for ``name``."""
         self.folder, self.limits = folder, limits or Limits()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Two processes in one folder would each learn half of the examples: the lock comes before any reading.
         self._lock_file = held(folder / LOCK)
         self.notes: list[str] = []  # what whoever starts it should know, such as what could not be brought back
         self.store = self._opened()
         self._lock = threading.Lock()
         self._models: dict[str, Model] = {}
         self.failed: dict[str, str] = {}  # models that cannot be brought back, and why
+        # A model that cannot be brought back must not keep the others from being served.
         for number, known, spec in self.store.rows("SELECT model, name, spec FROM models ORDER BY model"):
             try:
                 self._models[known] = self._model(number, known, json.loads(spec))
@@ -62,6 +64,7 @@ class Models:
                 self.notes.append(f"{known}: {self.failed[known]}")
                 LOG.error("%s cannot be brought back: %s", known, self.failed[known])
         try:
+            # What was learned in the folder is newer than the file that started it, so the file is not read again.
             if file is not None and name in {*self._models, *self.failed}:
                 text = f"{name}: goes on with what is in {folder}, not with {file}; --name or --dir starts another"
                 self.notes.append(text)
@@ -69,6 +72,7 @@ class Models:
                 self.upload(name, file.read_bytes())
             if DEFAULT not in {*self._models, *self.failed}:
                 self.create(DEFAULT, default or learners.check_spec({}))
+        # The folder must be free again: the models that did start end, and the lock goes.
         except BaseException:
             self.close()
             raise
@@ -82,10 +86,13 @@ class Models:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):  # locked, or a full disk: not damaged
                 raise
+            # Kept and not deleted: the journal in it may still be saved by hand.
             aside = path.with_name(f"{DATABASE}.damaged-{int(time.time())}")
+            # The log belongs to the damaged file; a new database must not replay it.
             for end in ("", "-wal", "-shm"):
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(f"{path}{end}", f"{aside}{end}")
+            # A new database knows no models; their folders hold name, description and snapshots.
             store = Store(path)
             self._from_snapshots(store)
             self.notes.append(
@@ -98,9 +105,11 @@ class Models:
         """Enter the newest good snapshot of each model's folder into an empty database."""
         for folder in sorted((self.folder / MODELS_FOLDER).glob("*")):
             try:
+                # model.json repeats name and description outside the database, for this case alone.
                 described = json.loads((folder / "model.json").read_text())
             except (OSError, ValueError):
                 continue
+            # File names hold the position with leading zeros, so reverse order is newest first.
             for file in sorted(folder.glob("*.aggro"), reverse=True):
                 try:
                     learner, position = learners.read(file)
@@ -109,6 +118,7 @@ class Models:
                     LOG.error("%s cannot be used: %s", file, one_line(error))
                     continue
                 number = int(folder.name)
+                # Marked as uploaded: the journal is gone, so the model cannot be rebuilt from its description.
                 spec = {**described["spec"], "uploaded": True}
                 store.execute("INSERT INTO models VALUES (?, ?, ?, '')", number, described["name"], json.dumps(spec))
                 Snapshots(store, number, folder).take(learner, board, position["position"])
@@ -141,12 +151,14 @@ class Models:
     def create(self, name: str, spec: dict[str, Any]) -> tuple[Model, bool]:
         """A new model that knows nothing, and True; or the one that is there with the same description, and False."""
         check_name(name)
+        # A trial learner checks the settings before the lock is taken and anything is written.
         learners.make(spec)
         with self._lock:
             if name in self.failed:
                 self.find(name)  # which says why
             known = self._models.get(name)
             if known is not None:
+                # The same request sent twice is not an error: PUT may be repeated.
                 if known.spec == spec:
                     return known, False
                 raise Problem(409, "model_exists", f"There is a model {short(name)} already. Delete it first.")
@@ -158,6 +170,7 @@ class Models:
 
         check_name(name)
         learner = learners.from_upload(data)
+        # The digest of the bytes stands for the description: the same file again is the same model.
         spec = {"learner": learners.name_of(learner), "uploaded": digest_of(data).hex()}
         with self._lock:
             if name in self.failed:
@@ -182,13 +195,17 @@ class Models:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "model.json").write_text(json.dumps({"name": name, "spec": spec}))
+            # An uploaded learner has counters of its own; the board starts from them, so rows and classes agree.
             if learner is not None:
                 board = Board(learners.task_of(learner))
                 board.rows = learners.rows_learned(learner)
                 board.classes = {learners.spelled(label): [0, 0] for label in learners.classes_of(learner)}
+                # Position 0 comes before every entry, so this file is what the journal is replayed on.
                 Snapshots(self.store, number, folder).take(learner, board, 0)
+            # The model recovers from what was just written, by the same way as after a restart.
             model = self._model(number, name, spec)
         except BaseException as error:
+            # A half-made model must not be found by the next start.
             self._forget(number)
             if isinstance(error, OSError):
                 raise StoreError(f"The model {name} could not be written: {error}.") from error
@@ -199,12 +216,14 @@ class Models:
     def delete(self, name: str) -> None:
         """Delete a model and everything about it."""
         with self._lock:
+            # A model that failed to start has no thread to stop.
             if self.failed.pop(name, None) is not None:
                 (number,) = self.store.one("SELECT model FROM models WHERE name = ?", name)
                 self._forget(number)
                 return
             model = self.find(name)
             del self._models[name]
+        # Outside the lock: closing waits for all that the model still learns.
         model.close(snapshot=False)
         self._forget(model.number)
 
@@ -220,6 +239,7 @@ class Models:
 
     def close(self) -> None:
         """Stop every model after what waits, with a last snapshot, and close the store."""
+        # Models first, since their last snapshots go through the store.
         for model in self:
             model.close()
         self.store.close()
@@ -238,6 +258,7 @@ def held(path: Path) -> Any:
     try:
         import fcntl
 
+        # The kernel drops the lock with the process, however it ends. A file with a process id would outlive a crash.
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ImportError:  # Windows: SQLite's own locks must do
         return file

@@ -32,6 +32,7 @@ MOST_SKIPPED = 100_000  # skipped examples that are remembered
 
 def probability(shares: dict[str, float] | None) -> float:
     """How likely it should be that the model asks about a record with these probabilities."""
+    # With no probabilities doubt is 1 and the gap 0, so p = 1: the model asks about everything.
     gap = 1.0 - learners.doubt(shares)
     return QUESTION_DELTA / (QUESTION_DELTA + gap)
 
@@ -56,6 +57,7 @@ class Leases:
 
         ``wanted`` is the id of an example that comes first if it is free: the person has just taken its label back.
         """
+        # Held while the store is asked and models are scored, so two people cannot find the same example.
         with self._finding:
             found = self._open(model, person, wanted) or self._new(model, person)
             if found is not None:
@@ -67,25 +69,31 @@ class Leases:
         """What this person wants, if nobody else has it in hand, or has in hand already."""
         now = time.monotonic()
         with self._lock:
+            # Expired leases go here, as nothing else runs at regular times.
             self._held = {key: held for key, held in self._held.items() if held[1] > now}
             mine = [id for (number, id), held in self._held.items() if number == model.number and held[0] == person]
+            # Their own lease does not count as free; such an example is found below.
             free = wanted is not None and (model.number, wanted) not in self._held
         if wanted is not None and free and (found := model.waiting.find(wanted)) is not None:
+            # The wanted example comes in place of the one in hand, which others may now have.
             for id in mine:
                 self.end(model, id)
             return found
         for id in mine:
             if (found := model.waiting.find(id)) is not None:
                 return found
+            # It has its label by now, or has expired: the lease is of no more use.
             self.end(model, id)
         return None
 
     def _new(self, model: Model, person: str) -> Waiting | None:
         """An example that the model asks about; if there is none, another one that waits."""
+        # Each round removes the passed-over candidates from the asked ones, so this ends.
         while free := self._free(model, person, asked=True):
             found = still_asked(model, free)
             if found is not None:
                 return found
+        # The model asks about nothing now: the person gets the record that it is least sure of.
         free = self._free(model, person, asked=False)
         return most_doubtful(model, free) if free else None
 
@@ -94,12 +102,14 @@ class Leases:
         with self._lock:
             taken = {id for number, id in self._held if number == model.number}
             taken |= {id for number, id, who in self._skipped if number == model.number and who == person}
+        # More are read than wanted, as many as may be taken, so that free ones are found if there are any.
         waiting = model.waiting.some(CANDIDATES + len(taken), asked)
         return [one for one in waiting if one.id not in taken][:CANDIDATES]
 
     def skip(self, model: Model, id: str, person: str) -> None:
         """Show this person another example; this one waits on."""
         with self._lock:
+            # A bound on memory. Forgetting a skip only means that an example may be shown again.
             if len(self._skipped) >= MOST_SKIPPED:
                 self._skipped.clear()
             self._skipped.add((model.number, id, person))
@@ -110,6 +120,7 @@ class Leases:
         """Refuse an answer to an example that somebody else has in hand."""
         with self._lock:
             held = self._held.get((model.number, id))
+        # Answers without a person come from programs; leases are among people only.
         if held is not None and person is not None and held[0] != person and held[1] > time.monotonic():
             raise Problem(409, "leased", f"Somebody else is labelling {short(id)}.")
 
@@ -124,12 +135,16 @@ def still_asked(model: Model, candidates: list[Waiting]) -> Waiting | None:
     noted: dict[str, float | None] = {}
     found = None
     for one, shares in zip(candidates, shares_of(model, candidates), strict=True):
+        # p may only fall: the example was stored with the old p, and thinning can lower it but not raise it.
         before = 1.0 if one.asked is None else one.asked
         p = min(before, probability(shares))
+        # Kept with probability p/before: together with the first draw the example is shown with probability p.
         if random.random() * before < p:
             found, noted[one.id] = replace(one, asked=p), p
             break
+        # It waits on as a record that is not asked about.
         noted[one.id] = None
+    # Stored before the example is shown: the answer is weighted by 1/p from the store.
     model.waiting.note(noted).result()
     return found
 
@@ -153,6 +168,7 @@ def shown(model: Model, found: Waiting) -> dict[str, Any]:
     """An example for a person: the record, the model's guess now, and the reasons."""
     answer: dict[str, Any] = {"id": found.id, "record": found.record, "guess": None, "reasons": None}
     with model.replicas.reading() as side:
+        # One copy for guess, probabilities and reasons, so that they agree. A young model may lack any of them.
         try:
             answer["guess"] = learners.predict(side.learner, [found.record], one=True)[0]
             answer["probabilities"] = learners.probabilities(side.learner, [found.record])[0]

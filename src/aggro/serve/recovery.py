@@ -39,6 +39,7 @@ class Recovery:
         """
         found: list[tuple[int, int, int]] = []
         upto = position
+        # Backwards from the position: only the last restore before it decides which part leads there.
         while True:
             jump = next((one for one in self.journal.restores() if one[0] <= upto), None)
             if jump is None:
@@ -53,9 +54,11 @@ class Recovery:
     def state_at(self, position: int, without: Place | None = None) -> State:
         """The learner and the board after an entry; ``without`` one example, which was learned on the way there."""
         after, _, before = self.segments(position)[0]
+        # A snapshot that has learned the example to be left out is of no use.
         newest = position if without is None else min(position, without[0] - 1)
         for snapshot in self.snapshots.listed():
             if (
+                # Snapshots come newest first. One from before the segment belongs to a part that was passed over.
                 not snapshot.stale
                 and after <= snapshot.position <= newest
                 and self.reaches(snapshot.position, position)
@@ -63,8 +66,10 @@ class Recovery:
                 found = self.snapshots.load(snapshot)
                 if found is not None:
                     return self.replayed(found, snapshot.position, position, without)
+        # No snapshot within the segment: begin with the model at the position that the restore went back to.
         if after:
             return self.replayed(self.state_at(before, without), after, position, without)
+        # From the beginning only if the journal still has entry 1; older entries may have been dropped.
         if not self.reaches(0, position):
             raise OutOfReach(f"No good snapshot is left from before position {newest + 1}.")
         return self.replayed(self.begin(), 0, position, without)
@@ -78,6 +83,7 @@ class Recovery:
         learner, board = state
         for entry in self.journal.entries(after, last):
             if without is not None and entry.position == without[0]:
+                # The entry on disk is not changed yet; this copy of it already leaves the row out.
                 entry.undone.add(without[1])
             repeat(learner, board, entry)
         return learner, board
@@ -93,8 +99,10 @@ def repeat(learner: Any, board: Board, entry: Entry) -> None:
 def learn_rows(learner: Any, entry: Entry) -> None:
     """What an entry does to a learner."""
     rows = entry.kept()
+    # The same call as the first time, since a batch and single rows may give different bits.
     if entry.each:
         learners.learn_stream(learner, [entry.records[row] for row in rows], [entry.labels[row] for row in rows])
+    # The usual case passes the entry's own lists on; copies are only made where a row is left out.
     elif len(rows) == len(entry.records):
         learners.learn(learner, entry.records, entry.labels, entry.weights, entry.one)
     elif rows:
@@ -118,6 +126,7 @@ def count(board: Board, entry: Entry, drifts: int) -> None:
             entry.asked[row] if entry.asked else None,
             entry.guesses[row] if entry.guesses else None,
         )
+    # With the time of the entry and not of now, so that a replayed board equals the first one.
     board.saw_drifts(drifts, entry.time)
 
 
@@ -125,6 +134,7 @@ def last_whole(journal: Journal, after: int, last: int) -> int:
     """The position of the last entry before the first damaged one."""
     position = after
     try:
+        # The entries are read and checked, and not learned.
         for entry in journal.entries(after, last):
             position = entry.position
     except Damaged:

@@ -34,6 +34,7 @@ class Replicas:
 
     def take(self) -> Side:
         """The front copy, which has one reader more."""
+        # Reading the front and counting the reader is one step; otherwise publish() could come between them.
         with self._changed:
             side = self._front
             side.readers += 1
@@ -53,6 +54,7 @@ class Replicas:
 
     def publish(self) -> None:
         """The spare copy becomes the front."""
+        # Old readers keep the side that they took; new ones get the other from here on.
         with self._changed:
             self._front, self._spare = self._spare, self._front
 
@@ -60,13 +62,16 @@ class Replicas:
         """The learner of the spare copy, as soon as nobody reads it."""
         with self._changed:
             side = self._spare
+            # The lock is released while waiting, so readers can give the copy back.
             self._changed.wait_for(lambda: not side.readers)
         return side.learner
 
     def reset_spare(self) -> Any:
         """Replace the spare by a copy of the front, after something went wrong with it."""
+        # Copied while it is held as a reader: nothing changes the front meanwhile.
         with self.reading() as front:
             side = Side(copy.deepcopy(front.learner))
+            # The code is compiled per process and not per copy.
             side.ready = front.ready
         with self._changed:
             self._spare = side
@@ -74,6 +79,7 @@ class Replicas:
 
     def replace(self, learner: Any) -> None:
         """Put another learner in place of both copies; threads that read the old one go on with it."""
+        # The deep copy is made outside the lock, so that readers need not wait for it.
         front, spare = Side(learner), Side(copy.deepcopy(learner))
         with self._changed:
             self._front, self._spare = front, spare

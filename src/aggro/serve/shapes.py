@@ -41,8 +41,10 @@ def read_examples(body: Any, limits: Limits, allowed: Collection[str], *, by_id:
         return Examples([body["record"]], one=True)
     many = {"records", "labels", "ids", "weights"} & body.keys()
     one = {"record", "label", "id", "weight"} & body.keys()
+    # A singular beside a plural field would leave open which record it belongs to.
     if many and one:
         raise Problem(422, "mixed", f"Send one record or many: {min(one)!r} and {min(many)!r} do not go together.")
+    # Only fields of this operation are known; a misspelt or misplaced one must not be ignored in silence.
     known = set(allowed) | {plural(name) for name in allowed if plural(name) in ("records", "labels", "ids", "weights")}
     unknown = sorted(body.keys() - known)
     if unknown:
@@ -51,6 +53,7 @@ def read_examples(body: Any, limits: Limits, allowed: Collection[str], *, by_id:
     if not found.records and not (by_id and found.ids):
         what = "records" if many else "record"
         raise Problem(422, "no_record", f"The field {what!r} is missing" + (", or an id." if by_id else "."))
+    # Everything is checked before anything is learned, so a batch is accepted whole or not at all.
     for i, record in enumerate(found.records):
         check_record(record, limits, where(i, found.one))
     for i, label in enumerate(found.labels):
@@ -61,6 +64,7 @@ def read_examples(body: Any, limits: Limits, allowed: Collection[str], *, by_id:
     for i, weight in enumerate(found.weights):
         if not is_number(weight) or not 0.0 <= weight <= 1e9:
             raise Problem(422, "bad_weight", f"The weight{where(i, found.one)} must be a number from 0 to 1e9.")
+    # Two rows of one id in a batch would both claim the same waiting record.
     given = [id for id in found.ids if id is not None]
     if len({*given}) != len(given):
         twice = next(id for k, id in enumerate(given) if id in given[:k])
@@ -83,6 +87,7 @@ def many_of(body: dict[str, Any], limits: Limits) -> Examples:
     for name, values in lists.items():
         if not isinstance(values, list):
             raise Problem(422, "not_a_list", f"{name!r} must be a list, got {kind(values)}.")
+        # Before the lengths are compared and the records read: an oversized request costs little.
         if len(values) > limits.batch:
             advice = "Send several requests, or stream NDJSON."
             raise Problem(413, "batch_too_large", f"{name!r} has {len(values):,} items; {limits.batch:,} fit. {advice}")
@@ -106,6 +111,7 @@ def where(i: int, one: bool) -> str:
 
 def check_record(record: Any, limits: Limits, of: str = "") -> None:
     """Refuse what cannot be a record: an object, which may hold objects and lists, a text, or a list of numbers."""
+    # __class__ instead of isinstance, and the commonest types first: this runs over every cell of every request.
     if isinstance(record, dict):
         if len(record) > limits.columns:
             raise Problem(422, "too_many_columns", f"{len(record):,} fields{of}; {limits.columns:,} are allowed.")
@@ -113,6 +119,7 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
             if len(name) > limits.name:
                 raise Problem(422, "name_too_long", f"A field's name{of} has {len(name):,} characters.")
             if value.__class__ is float:
+                # One comparison for both signs. NaN and infinity fail it as well.
                 if not -LARGEST_VALUE_SENT < value < LARGEST_VALUE_SENT:
                     raise too_large(name, of)
             elif value.__class__ is str:
@@ -120,12 +127,14 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
                     raise Problem(422, "text_too_long", f"{short(name)}{of} has {len(value):,} characters.")
             elif value.__class__ is dict or value.__class__ is list:
                 check_nested(value, name, limits, of)
+            # bool is a class of its own here, so true and false pass.
             elif value.__class__ is int:
                 if not -LARGEST_WHOLE <= value <= LARGEST_WHOLE:
                     raise too_large(name, of)
     elif isinstance(record, str):
         if len(record) > limits.text:
             raise Problem(422, "text_too_long", f"The text{of} has {len(record):,} characters; {limits.text:,} fit.")
+    # A list is a row of numbers, with neither missing cells nor words.
     elif isinstance(record, list):
         if len(record) > limits.columns:
             raise Problem(422, "too_many_columns", f"{len(record):,} numbers{of}; {limits.columns:,} are allowed.")
@@ -144,6 +153,7 @@ def check_record(record: Any, limits: Limits, of: str = "") -> None:
 def check_nested(value: Any, name: str, limits: Limits, of: str) -> None:
     """Refuse an object or a list in a record that is too deep, too large, or holds what a record must not."""
     level, count = [value], 0
+    # Level by level in a loop: recursion would let the sender choose the depth of our stack.
     for _ in range(limits.depth):
         inner: list[Any] = []
         for one in level:
@@ -154,6 +164,7 @@ def check_nested(value: Any, name: str, limits: Limits, of: str) -> None:
                 inner += one
             elif one is not None and one.__class__ is not bool:
                 check_cell(one, name, limits, of)
+        # The sum over all levels is bounded, since every leaf may become a column.
         count += len(inner)
         if count > limits.columns:
             text = f"{short(name)}{of} has more than {limits.columns:,} values inside."

@@ -42,11 +42,14 @@ class Snapshots:
 
     def take(self, learner: Any, board: Board, position: int) -> Snapshot | None:
         """Save a learner that has learned every entry up to a position; None if it has learned nothing."""
+        # A learner without rows has no state that a file could hold.
         if not learners.rows_learned(learner):
             return None
+        # Leading zeros, so that names sort by position.
         file = self.folder / f"{position:012d}.aggro"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            # The board is saved in the same file: learner and counters can never be of different positions.
             learners.write(learner, file, {"position": position, "board": board.as_json()})
             found = Snapshot(position, time.time(), board.rows, file.name, digest(file), stale=False)
         except OSError as error:
@@ -58,6 +61,7 @@ class Snapshots:
                 (self.model, found.position, found.time, found.rows, found.file, found.sum),
             )
 
+        # Listed after the file is complete; a crash before leaves a file that nothing refers to.
         self.store.write(enter)
         return found
 
@@ -73,6 +77,7 @@ class Snapshots:
         """The learner and the board of a snapshot; None if its file is missing or damaged."""
         file = self.folder / snapshot.file
         try:
+            # The digest finds damage that the file's own checks may not, such as the complete file of another model.
             if digest(file) != snapshot.sum:
                 raise ValueError("its bytes are not those that were written")
             learner, position = learners.read(file)
@@ -91,6 +96,7 @@ class Snapshots:
         def forget(connection: sqlite3.Connection) -> None:
             connection.executemany("DELETE FROM snapshots WHERE model = ? AND position = ?", marks)
 
+        # The list goes first: a listed snapshot without its file would be an error, a file alone is only waste.
         self.store.write(forget)
         for position in positions:
             (self.folder / files[position]).unlink(missing_ok=True)

@@ -79,6 +79,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=30.0, isolation_level=None)
+        # FULL syncs the log at each commit. NORMAL would lose the last commits in a power cut.
         for setting in ("journal_mode=WAL", "synchronous=FULL", f"wal_autocheckpoint={WAL_PAGES}", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {setting}")
         return connection
@@ -91,9 +92,11 @@ class Store:
             raise StoreError(
                 f"{self.path} was written by another version of aggro (format {version}, not {STORE_FORMAT})."
             )
+        # Damage shows at the start, where the database can still be set aside, and not in the middle of a request.
         (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise sqlite3.DatabaseError(str(found))
+        # Schema and version in one transaction: a crash in between leaves an empty file, not half a schema.
         connection.execute("BEGIN IMMEDIATE")
         for statement in SCHEMA.split(";"):
             if statement.strip():
@@ -107,8 +110,10 @@ class Store:
     def reader(self) -> sqlite3.Connection:
         """This thread's own connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        # A connection belongs to one thread, and keeps its prepared statements.
         if connection is None:
             connection = self._local.connection = self._open()
+            # All changes go through the writing thread; this makes a slip an error.
             connection.execute("PRAGMA query_only=ON")
         return connection
 
@@ -143,6 +148,7 @@ class Store:
         """Write what waits, and stop."""
         if not self._closed:
             self._closed = True
+            # The mark is the last in the queue, so everything before it is still written.
             self._waiting.put(STOP_WRITING)
             self._thread.join()
 
@@ -151,6 +157,7 @@ class Store:
         self._ready.set_result(None)
         stopping = False
         while not stopping:
+            # What came while the last commit waited for the disk goes into the next one.
             jobs = [self._waiting.get()]
             while len(jobs) < MOST_CHANGES and not self._waiting.empty():
                 jobs.append(self._waiting.get())
@@ -166,6 +173,7 @@ class Store:
                 return
             connection.execute("BEGIN IMMEDIATE")
             for change, future in jobs:
+                # A change that is refused must not take the others with it.
                 connection.execute("SAVEPOINT change")
                 try:
                     answer = change(connection)
@@ -174,9 +182,11 @@ class Store:
                     future.set_exception(error)
                 else:
                     answers.append((future, answer))
+                # ROLLBACK TO leaves its savepoint on the stack, so it is released in both cases.
                 connection.execute("RELEASE change")
             connection.execute("COMMIT")
         except BaseException as error:  # a full disk, for one: nothing of this transaction is there
+            # SQLite rolls some errors back by itself; a second ROLLBACK would raise.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             for _, future in jobs:
@@ -185,6 +195,7 @@ class Store:
             if not isinstance(error, Exception):
                 raise
             return
+        # Nobody is answered before the commit: an answer promises that the change is on the disk.
         self.commits += 1
         self.changes += len(jobs)
         for future, answer in answers:

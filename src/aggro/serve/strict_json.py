@@ -34,11 +34,13 @@ def parse_text(text: str, digits: int = 400) -> Any:
         value = decoder.decode(text)
     except RecursionError:
         raise Problem(400, "too_deep", "The JSON is nested too deeply.") from None
+    # Before ValueError, whose subclass it is: this one knows line and column.
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise Problem(400, "not_json", f"The body is not JSON: {error.msg} at {where}.") from None
     except ValueError as error:
         raise Problem(400, "not_json", f"The body is not JSON: {short(str(error))}.") from None
+    # Valid UTF-8 holds no surrogates, so only an escape can have made one.
     if "\\u" in text:
         check_unicode(value)
     return value
@@ -59,11 +61,13 @@ class Whole:
 
 def has_long_number(text: str, digits: int) -> bool:
     """Whether there may be a whole number of more than so many digits: looks at every so many-th character only."""
+    # A run of more than so many digits cannot fit between two probes. A false hit only costs time.
     return any(text[i].isdigit() for i in range(0, len(text), digits))
 
 
 def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
+    # The culprit is searched for only once the lengths differ; nearly always they agree.
     if len(found) != len(pairs):
         seen: set[str] = set()
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -79,6 +83,7 @@ def not_a_number(name: str) -> Any:
 
 def check_unicode(value: Any) -> None:
     """Refuse halves of surrogate pairs, which no text can hold; and what is nested too deeply to be looked at."""
+    # A stack of our own instead of recursion, so that deep JSON cannot exhaust Python's.
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
@@ -105,6 +110,7 @@ def dump(value: Any) -> bytes:
     """A value as JSON; numbers that are not finite become null."""
     try:
         return ENCODER.encode(value).encode()
+    # NaN is rare, so the fast encoder tries first, and the value is only copied if it fails.
     except ValueError:
         return ENCODER.encode(finite(value)).encode()
 

@@ -49,9 +49,11 @@ class Tokens:
             raise Problem(409, "too_many_tokens", f"There are {self.most:,} tokens, and no more are allowed.")
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         try:
+            # The unique name is checked by the database, so two requests at once cannot both succeed.
             self.store.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", name, hashed(token), scope, time.time())
         except sqlite3.IntegrityError:
             raise Problem(409, "token_exists", f"There is a token named {name!r} already.") from None
+        # The new token must work at once, so the list is read again at the next request.
         self._read = -TOKENS_FRESH
         return token
 
@@ -62,6 +64,7 @@ class Tokens:
             return connection.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount > 0
 
         self._read = -TOKENS_FRESH
+        # A request that reads the list just before the delete may accept the token for TOKENS_FRESH more.
         return bool(self.store.write(delete))
 
     def listed(self) -> list[Token]:
@@ -72,9 +75,11 @@ class Tokens:
     def find(self, token: str) -> Token | None:
         """The token that was sent. Every comparison takes the same time, and all are made."""
         now = time.monotonic()
+        # Read at most once a second: otherwise each request would cost a query.
         if now - self._read > TOKENS_FRESH:
             self._known, self._read = self.listed(), now
         sent, found = hashed(token), None
+        # No early exit: the time must not tell how far down the list a token is.
         for known in self._known:
             if hmac.compare_digest(known.hash, sent):
                 found = known

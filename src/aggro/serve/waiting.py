@@ -58,6 +58,7 @@ class WaitingRoom:
         def insert(connection: sqlite3.Connection) -> list[Any]:
             given = [self._insert(connection, row) for row in rows]
             self._fresh += len(rows)
+            # This runs in the store's thread alone, so the counter needs no lock.
             if self._fresh > self.limits.waiting // 100:  # counting them takes as long as storing a hundred
                 self._expire(connection)
                 self._fresh = 0
@@ -69,6 +70,7 @@ class WaitingRoom:
         """Store one record; its prediction, or the one that it waits with already."""
         if connection.execute("SELECT 1 FROM labels WHERE model = ? AND id = ?", row[:2]).fetchone():
             raise Problem(409, "already_learned", f"The record {short(row[1])} has its label already.")
+        # Both checks run inside the transaction: another request may have stored the same id a moment before.
         found = connection.execute(
             "SELECT record, prediction FROM waiting WHERE model = ? AND id = ?", row[:2]
         ).fetchone()
@@ -76,10 +78,12 @@ class WaitingRoom:
             connection.execute(
                 "INSERT INTO waiting (model, id, time, record, prediction, asked) VALUES (?, ?, ?, ?, ?, ?)", row
             )
+        # The stored JSON is compared as text: the same record encodes to the same bytes.
         elif found[0] != row[3]:
             raise Problem(409, "id_in_use", f"Another record waits under the id {short(row[1])}.")
         else:
             return json.loads(found[1])
+        # Through JSON and back, so that the first and the repeated answer look alike.
         return json.loads(row[4])
 
     def _expire(self, connection: sqlite3.Connection) -> None:
@@ -87,6 +91,7 @@ class WaitingRoom:
         gone = connection.execute("DELETE FROM waiting WHERE model = ? AND time < ?", (self.model, old)).rowcount
         (count,) = connection.execute("SELECT count(*) FROM waiting WHERE model = ?", (self.model,)).fetchone()
         if count > self.limits.waiting:
+            # Numbers only grow, so the smallest are the oldest, whatever the clock says.
             sql = (
                 "DELETE FROM waiting WHERE number IN "
                 "(SELECT number FROM waiting WHERE model = ? ORDER BY number LIMIT ?)"

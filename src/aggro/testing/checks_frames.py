@@ -44,8 +44,10 @@ def columns_of_frames_are_known_by_name(variant: Variant) -> None:
         expect(model.feature_names_in_.tolist() == names, f"of {library} it knows {model.feature_names_in_}")
         assert_same_model(model, variant.new().fit(frame(X, names), y))
         expect(np.array_equal(decisions(model, frame(X, names)), decisions(variant.new().fit(X, y), X)), library)
+        # Everything below is refused, and must leave no trace.
         before = snapshot(model)
         swapped, doubled = frame(X[:, ::-1], names[::-1]), [*names[:-1], names[0]]
+        # A new learner has no order of columns yet, so only the fitted one can refuse a swap.
         calls = uses_of(model, y)
         for call in calls:
             expect("same order" in refusal(call, swapped), f"swapped columns of {library} are taken")

@@ -29,6 +29,7 @@ ROWS_OF_EACH = 30  # rows of each
 
 def started(variant: Variant, n: int = 4) -> tuple[Any, list[tuple[np.ndarray, np.ndarray]]]:
     """A learner that has learned what all must have in common, and rows for so many copies of it."""
+    # Some learners can be merged only after a common start of so many rows.
     rows = common_start(variant.new())
     X, y = stream(variant, n=rows + n * ROWS_OF_EACH)
     start = variant.new()
@@ -73,7 +74,9 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
     for weights in ("rows", "uniform", "updates"):
         both = merged(start, models, weights)
         began = counts(start)
+        # merge() learns rows that wait in mini-batches, so the counts to compare with do so as well.
         flushed = [copy.deepcopy(model).flush() if hasattr(model, "flush") else model for model in models]
+        # The start counts once, and of each copy only what it learned since.
         wanted = began + sum(counts(model) - began for model in flushed)
         expect((counts(both) == wanted).all(), f"{counts(both)} rows, updates and mistakes, not {wanted}")
         lines = both.n_seen_.bit_length()
@@ -81,6 +84,7 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
     if variant.classifies:
         rows = known(both).state.tally.classes[: len(known(both).labels.codes)]
         y = np.concatenate([y for _, y in shares])
+        # The classes' rows, counted from the targets themselves.
         before = dict.fromkeys(known(both).labels.codes, 0.0)
         if hasattr(start, "n_seen_"):
             before |= dict(zip(known(start).labels.codes, known(start).state.tally.classes.tolist(), strict=False))
@@ -94,6 +98,7 @@ def nothing_counts_twice_when_merged(variant: Variant) -> None:
         assert_same_model(load(path), both)
     X, y = shares[0]
     expect(np.isfinite(np.asarray(decisions(both, X))).all(), "scores that are no numbers")
+    # A merged model must be able to go on.
     both.partial_fit(X, y)
 
 
@@ -103,6 +108,7 @@ def the_order_of_merging_does_not_matter_to_the_bit(variant: Variant) -> None:
     start, shares = started(variant)
     models = apart(start, shares)
     everything = union(known_of(start, start), [known_of(model, start) for model in models])
+    # Each is taken apart once; only the order of adding differs below.
     parts = [taken(copy.deepcopy(model), start, everything, "rows") for model in models]
     a, b, c, d = parts
 
@@ -128,6 +134,7 @@ def merging_goes_by_name(variant: Variant) -> None:
         start.learn_one(x, target)
     first, second = copy.deepcopy(start), copy.deepcopy(start)
     half = rows + ROWS_OF_EACH
+    # The two see different classes and features, and meet common ones in another order.
     for model, some, kept, columns in (
         (first, slice(rows, half), ("a", "b"), (0, 1, 2, 3)),
         (second, slice(half, None), ("c", "b"), (5, 4, 3, 2)),
@@ -142,6 +149,7 @@ def merging_goes_by_name(variant: Variant) -> None:
         names = sorted({*first.classes_, *second.classes_})
         expect(one.classes_.tolist() == names == other.classes_.tolist(), f"classes {one.classes_}, {other.classes_}")
     expect(set(one.feature_names_in_) == set(other.feature_names_in_), "features are lost")
+    # Scores by name: equal up to the rounding of sums in another order of features.
     asked = as_dicts(X[rows:half])
     scores = [np.array([np.asarray(model.decision_one(x)) for x in asked]) for model in (one, other)]
     assert_close(*scores)

@@ -33,7 +33,9 @@ def answers_are_of_one_moment(variant: Variant) -> None:
             after = learn_rows(copy.deepcopy(learned), taught, labels)
             for name in names:
                 if hasattr(learned, name):
+                    # The only two answers allowed; everything else mixes state from before and after.
                     right = [answer(getattr(model, name)(asked)) for model in (learned, after)]
+                    # A fresh copy for each line: learning at one place must not show at the next.
                     for place in places(copy.deepcopy(learned), name, asked):
                         given = interrupted(copy.deepcopy(learned), name, asked, place, taught, labels)
                         expect(given in right, f"{name} mixes two moments if a thread learns at line {place}: {given}")
@@ -46,6 +48,7 @@ def places(model: Any, name: str, asked: Any) -> list[int]:
 
     def at(number: int, frame: Any) -> None:
         line = frame.f_code.co_filename, frame.f_lineno
+        # Where the call holds the guard, no other thread can learn; a line is tried once.
         if line not in seen and is_free(known(model).guard):
             found.append(number)
         seen.add(line)
@@ -63,6 +66,7 @@ def is_free(lock: Any) -> bool:
         if told[0]:
             lock.release()
 
+    # In another thread, since the lock may be reentrant for this one.
     thread = threading.Thread(target=attempt)
     thread.start()
     thread.join()
@@ -76,6 +80,7 @@ def interrupted(model: Any, name: str, asked: Any, place: int, rows: Any, labels
         if number == place and is_free(known(model).guard):
             thread = threading.Thread(target=learn_rows, args=(model, rows, labels))
             thread.start()
+            # Joined at once: the learning happens exactly at this line.
             thread.join()
 
     return answer(watched(lambda: getattr(model, name)(asked), at))
@@ -86,12 +91,14 @@ def watched(call: Callable[[], Any], at: Callable[[int, Any], None]) -> Any:
     numbers = count()
 
     def trace(frame: Any, event: str, _: Any) -> Any:
+        # Lines of other packages are not ours to protect; those of this file are the check itself.
         if not frame.f_code.co_filename.startswith(PACKAGE_FOLDER) or frame.f_code.co_filename == __file__:
             return None
         if event == "line":
             at(next(numbers), frame)
         return trace
 
+    # Coverage and debuggers trace as well, and get their function back.
     before = sys.gettrace()
     sys.settrace(trace)
     try:

@@ -35,7 +35,9 @@ def mistakes_of_predictions(model: Any, X: Iterable[Any], y: Iterable[Any]) -> i
     mistakes = 0
     met: set[Any] = set()
     for x, label in zip(X, y, strict=True):
+        # Asked before the row is learned, as the learner itself scores it.
         wrong = model.predict_one(x) != label or (len(met) > 1 and is_tied(model.decision_one(x)))
+        # While only one class is known, its own rows are no mistakes.
         mistakes += wrong and (label not in met or len(met) > 1)
         met.add(label)
         model.learn_one(x, label)
@@ -64,6 +66,7 @@ def what_was_predicted_costs_nothing(variant: Variant) -> None:
     model.learn_one(X[0], y[0])
     for k, (x, number) in enumerate(zip(X[1:], y[1:], strict=True)):
         before, predicted = float(known(model).state.tally.loss[0]), model.predict_one(x)
+        # Every third row gets its own prediction as target.
         model.learn_one(x, predicted if k % 3 == 0 else number)
         cost = float(known(model).state.tally.loss[0]) - before
         size = 1.0 + before + abs(predicted) + float(np.abs(x).sum())
@@ -81,6 +84,7 @@ def predictions_follow_from_the_weights(variant: Variant) -> None:
         if weights.shape[1] != rows.shape[1]:  # it has none, or those of features that a map makes
             return
         linear, scores = rows @ weights.T + model.intercept_, decisions(model, rows)
+        # Rounding is relative to the sizes of the terms, which may cancel in the score.
         size = 1.0 + np.abs(rows) @ np.abs(weights.T) + np.abs(model.intercept_)
         wrong = np.abs(linear - scores.reshape(linear.shape)) > 1e-9 * size
         expect(not wrong.any(), f"rows {np.flatnonzero(wrong.any(axis=1))[:5]} are scored otherwise")

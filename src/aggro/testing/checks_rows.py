@@ -33,6 +33,7 @@ def input_is_untouched_and_may_be_read_only(variant: Variant) -> None:
     kept = [part.copy() for part in (X, y, weights)]
     sparse = csr(X)
     for part in (X, y, weights, sparse.data, sparse.indices, sparse.indptr):
+        # A write would raise here; equality at the end finds writes through other views.
         part.flags.writeable = False
     model = variant.new().fit(X, y, sample_weight=weights)
     model.partial_fit(sparse, y, sample_weight=weights)
@@ -53,6 +54,7 @@ def rows_are_not_kept(variant: Variant) -> None:
         row.update({f"f{j}": v for j, v in enumerate(x)})
         reused.learn_one(buffer, target)
         by_name.learn_one(row, target)
+    # What was kept by reference would now be NaN.
     buffer[:] = np.nan
     row.clear()
     assert_same_model(reused, variant.new().fit(X, y))
@@ -67,6 +69,7 @@ def bad_rows_change_nothing(variant: Variant) -> None:
         model = variant.new().partial_fit(X, y)
         for value in (NAN, INF, -INF):
             bad = X.copy()
+            # In the middle of the rows, so that earlier ones would have been learned if nothing were checked first.
             bad[4, 2] = bad[5, 0] = value
             for form in (bad, bad.astype(np.float32), csr(bad)):
                 refused(model, model.partial_fit, form, y)
@@ -96,10 +99,12 @@ def what_cannot_be_learned_cannot_be_scored(variant: Variant) -> None:
     X, y = stream(variant, n=30)
     named = learn_rows(variant.new(), as_dicts(X), y)
     values = ("hello", "1.5", None, [1.0], 10**400, NAN, INF, -INF)
+    # A known feature and one that is new.
     for feature in ("f1", "note"):
         for value in values:
             row = {"f0": 1.0, feature: value, "f2": 1.0}
             for model in (named, variant.new()):
+                # An empty learner has no state, and must refuse all the same.
                 before = snapshot(model) if model is named else None
                 calls = [model.predict_one, model.decision_one]
                 if model is named:
@@ -132,6 +137,7 @@ def zero_rows_are_harmless(variant: Variant) -> None:
     model = variant.new().fit(X, y)
     expect(np.isfinite(decisions(model, X)).all(), "scores are not finite")
     expect(model.n_seen_ == len(y), f"{model.n_seen_} of {len(y)} rows were seen")
+    # With an intercept, a row of zeros teaches that.
     if model.get_params().get("fit_intercept") is False and variant.why_not(ZEROS_TEACH_NOTHING) is None:
         before = learned(model)
         model.partial_fit(np.zeros((4, X.shape[1])), y[:4])
@@ -156,10 +162,12 @@ def values_beyond_the_limits_are_refused(variant: Variant) -> None:
     """A feature, a target or a weight that is too large is a ValueError wherever it comes in; the limit is taken."""
     X, y = stream(variant, n=20)
     model, named = variant.new().partial_fit(X, y), learn_rows(variant.new(), as_dicts(X), y)
+    # The very next float: the limit itself must be taken.
     beyond = np.nextafter(LARGEST_VALUE, np.inf)
     for value in (beyond, 1e200, np.finfo(np.float64).max):
         bad = X.copy()
         bad[4, 2] = value
+        # Every way in has its own check, so each of them is tried.
         for form in (bad, csr(bad)):
             refused(model, model.partial_fit, form, y)
             refused(model, decisions, model, form)
@@ -175,6 +183,7 @@ def values_beyond_the_limits_are_refused(variant: Variant) -> None:
     heavy = np.nextafter(HEAVIEST, np.inf)
     refused(model, model.learn_one, X[0], y[0], heavy)
     refused(model, model.partial_fit, X, y, sample_weight=np.full(len(y), heavy))
+    # Lighter than the lightest weight counts as 0: such rows are skipped, and not refused.
     before = model.n_seen_
     model.learn_one(X[0], y[0], LIGHTEST / 2.0).partial_fit(X, y, sample_weight=np.full(len(y), LIGHTEST / 2.0))
     expect(model.n_seen_ == before, "rows lighter than the lightest were learned")
@@ -196,6 +205,7 @@ def weight_zero_is_a_no_op(variant: Variant) -> None:
     before = snapshot(model)
     model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     model.learn_one(X[0], y[0], weight=0.0)
+    # A class, or a target, that would leave a trace if the row were learned.
     new: Any = "a class of weight 0" if variant.classifies else 1e9
     model.learn_one(X[0], new, weight=0.0)
     model.partial_fit(X[:2], [new, new], sample_weight=[0.0, 0.0])
@@ -206,6 +216,7 @@ def weight_zero_is_a_no_op(variant: Variant) -> None:
 def a_weight_of_s_is_C_times_s(variant: Variant) -> None:
     """A weight scales C, and does something."""
     X, y = stream(variant)
+    # Every C of the learner: the weight scales each of them.
     every = [name for name in variant.new().get_params() if name == "C" or name.startswith("C_")]
     small, large = (dict.fromkeys(every, C) for C in (0.05, 0.1))
     weighted = variant.new(**small).fit(X, y, sample_weight=np.full(len(y), 2.0))
@@ -225,6 +236,7 @@ def class_weights_are_weights_of_rows(variant: Variant) -> None:
         (weighed.fit(X, y), weights),
         (variant.new(C=0.1, class_weight=table).fit(X, y, sample_weight=weights), weights**2),
     ):
+        # A class weight may also shift the scores of its class, by the same amount in every row.
         raised = decisions(fitted, X) - decisions(variant.new(C=0.1).fit(X, y, sample_weight=expected), X)
         assert_close(raised, np.broadcast_to(raised[0], raised.shape))
 
@@ -241,13 +253,16 @@ def a_row_without_loss_changes_no_bit(variant: Variant) -> None:
         (as_dicts(X), lambda model, row, target: model.learn_one(row, target)),
     ]
     for rows, once_more in ways:
+        # A large C, so that steps are not cut short and a row can be learned at all.
         model = variant.new(C=1e6)
         for row, target in zip(rows, y, strict=True):
             for _ in range(10):
+                # Under the strict margin until the loss is 0; the lax one then leaves some room for rounding.
                 model.set_params(**strict)
                 for _ in range(30):  # a short step needs many; with the joint one, another class becomes the runner_up
                     model.learn_one(row, target)
                 model.set_params(**lax)
+                # The state without counters: the row is still counted as seen.
                 before, updates = learned(model), model.n_updates_
                 once_more(model, row, target)
                 if learned(model) == before and model.n_updates_ == updates:

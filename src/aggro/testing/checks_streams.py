@@ -74,6 +74,7 @@ def one_row_is_many_to_the_bit(variant: Variant) -> None:
         many = variant.new().partial_fit(form, y)
         assert_same_model(learn_rows(variant.new(), form, y), many)
     many = variant.new().partial_fit(X, y)
+    # Compared to the bit: scoring one row and many must run the same sums.
     ones = [np.asarray(many.decision_one(x)).tolist() for x in X[:5]]
     expect(decisions(many, X[:5]).tolist() == ones, f"scores {decisions(many, X[:5])} and, one by one, {ones}")
     expect([many.predict_one(x) for x in X] == many.predict(X).tolist(), "predict and predict_one differ")
@@ -89,10 +90,12 @@ def any_cut_is_the_same_to_the_bit(variant: Variant) -> None:
     rng = np.random.default_rng(1)
     X, y = stream(variant, n=150, d=40)
     weights = rng.choice([1.0, 0.1, 0.3, 0.7, 0.0], len(y))
+    # A feature more every fourth row, up to all of them.
     late = X * (np.arange(40) < 10 + np.arange(len(y))[:, None] // 4)
     late = late[:, np.argsort((late != 0.0).argmax(axis=0), kind="stable")]  # in the order in which dicts bring them
     names = [f"f{j}" for j in range(40)]
     cuts = np.sort(rng.choice(len(y), 12, replace=False))
+    # Dense with all features from the start, and sparse with names, where features come late.
     for rows, form, named in ((X, np.asarray, None), (late, csr, names)):
         many = variant.new().learn_chunk(Chunk(form(rows), y, weights, named))
         chunked, single = variant.new(), variant.new()
@@ -145,6 +148,7 @@ def predicting_changes_nothing(variant: Variant) -> None:
     X, y = stream(variant)
     model = learn_rows(variant.new(), as_dicts(X), y)
     before = snapshot(model)
+    # Unknown names as well: a prediction must not number new features.
     for x in as_dicts(X[:8], "f") + as_dicts(X[:8], "unknown"):
         model.predict_one(x), model.decision_one(x), model.explain_one(x)
     expect(snapshot(model) == before, "a call for one row changed the model")
@@ -152,6 +156,7 @@ def predicting_changes_nothing(variant: Variant) -> None:
     before = snapshot(model)
     decisions(model, X), model.predict(csr(X))
     model.score_samples(X) if variant.detects else model.score(X, y)
+    # Written to, to find out whether users get copies.
     for attribute in ("coef_", "intercept_", "center_", "history_"):  # what users get is theirs to change
         getattr(model, attribute, np.zeros(1))[...] = 7
     expect(snapshot(model) == before, "a call for many rows, or writing to what it gave, changed the model")
@@ -194,6 +199,7 @@ def a_loaded_model_goes_on_as_the_saved_one(variant: Variant) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.aggro")
         for learn in WAYS_TO_LEARN:
+            # After the first row, before late features and the late class come, and after they came.
             for cut in (1, 10, 30):
                 saved = learn(variant.new(), X[:cut], y[:cut])
                 saved.save(path)
@@ -215,12 +221,15 @@ def whatever_is_learned_can_be_saved(variant: Variant) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.aggro")
         for at, (rows, targets, weight) in enumerate(odd_rows(variant, X, y)):
+            # The ways take turns, so that each kind of row meets some of them without all pairs being tried.
             learn = WAYS_TO_LEARN[at % len(WAYS_TO_LEARN)]
             model = learn(variant.new(), X[:20], y[:20])
             if weight == 1.0:
                 learn(model, rows[20:30], targets[20:30])
             else:
+                # Weights are given to many rows at once; the other ways have none here.
                 model.partial_fit(rows[20:30], targets[20:30], sample_weight=np.full(10, weight))
+            # Ordinary rows after the odd ones: the model must have stayed usable.
             learn(model, X[30:35], y[30:35])
             what = f"rows up to {np.abs(rows[20:30]).max():g}, targets like {targets[20]!r}, weights of {weight:g}"
             for part in arrays(known(model).state):
@@ -236,6 +245,7 @@ def whatever_is_learned_can_be_saved(variant: Variant) -> None:
 def odd_rows(variant: Variant, X: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Rows, targets and a weight for all of them: some as large, or as small, as they may be."""
     largest = LARGEST_VALUE / np.abs(X).max()
+    # Down to the least denormal, and up to the largest value that is allowed.
     sizes = (0.0, 5e-324, 1e-310, 1e-160, 1e-51, 1e-30, 1e30, 1e48, largest)
     rows = [(np.clip(X * size, -LARGEST_VALUE, LARGEST_VALUE), y, 1.0) for size in sizes]
     mixed = np.resize([1.0, 1e-200, 1e-49, 1e48], (len(X), 1))
@@ -342,6 +352,7 @@ def memory_does_not_grow_with_rows(variant: Variant) -> None:
     def size() -> tuple[int, int]:
         return sum(array.nbytes for array in arrays(known(model).state)), len(pickle.dumps(model))
 
+    # After a first pass, so that all features and classes have their room.
     before = size()
     for _ in range(20):
         model.partial_fit(X, y)

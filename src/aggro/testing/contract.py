@@ -74,9 +74,11 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
         raise ValueError(f"There is no check {unknown[0]!r}. There are: {', '.join(map(str, CONTRACT_CHECKS))}.")
     for claim in unknown_claims(entry):
         raise ValueError(f"The contract of {entry.name} is about {claim!r}, which nothing claims.")
+    # Of an instance, only what differs from the defaults is held fixed; the rest is varied.
     given = {} if kind is learner else changed(learner)
     if entry.task == "classification":
         try:
+            # Before all other checks, most of which use three classes.
             check_third_class(kind(**given))
         except ValueError as error:
             raise ContractError(f"A classifier must take new classes at any row. {error}") from error
@@ -87,6 +89,7 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
         name = f"{variant}: {check}"
         if not check.needs(variant):
             continue
+        # The caller's reasons first, then those of the learner's own contract.
         why = skip.get(str(check)) or check.why_not(variant)
         if why is not None:
             skipped[name] = why
@@ -94,9 +97,11 @@ def check_learner(learner: Any, skip: Mapping[str, str] | None = None) -> Report
         try:
             check.run(variant)
             passed.append(name)
+        # Code that does not compile would fail every check in the same words, so it ends here.
         except NumbaError as error:
             raise ContractError(f"{variant} cannot be compiled: {reason(error)}") from error
         except Exception as error:
+            # All failures are collected: one run tells everything.
             said = " ".join(str(error).split())
             failed.append(f"{name}: {said[:200] if isinstance(error, AssertionError) else repr(error)}")
     if failed:
@@ -140,12 +145,14 @@ def check_step(step: OwnStep) -> None:
     if not isinstance(step, OwnStep):
         raise StepError(f"check_step takes a step that was made with aggro.step, got {step!r}.")
     compiled = from_python(OWN_SIZES[type(step.code)])
+    # Extremes of each: steps mostly fail where losses, norms or C are tiny or huge.
     for loss, q, C in product(LOSS_LEVELS, NORMS, AGGRESSIVENESS):
         asked = f"{step}(loss={loss:g}, q={q:g}, C={C:g})"
         try:
             tau = float(step(loss, q, C))
             expect(math.isfinite(tau), f"is {tau}")
             expect(tau >= 0.0, f"is {tau:g}: it goes away from a row that it should come nearer to")
+            # The interpreter and the compiler may treat types differently; both must give the same step.
             native = compiled(step.code, loss, q, C, 1.0)
             expect(math.isclose(tau, native, rel_tol=1e-9), f"is {tau!r}, and {native!r} when it is compiled")
         except (AssertionError, ArithmeticError, ValueError) as error:

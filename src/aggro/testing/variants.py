@@ -96,18 +96,21 @@ def variants(entry: Entry, given: dict[str, Any] | None = None) -> list[Variant]
     A number or a word is both; but "auto" among words is not crossed. What is ``given`` stays.
     """
     given, plain = given or {}, plain_settings(entry)
+    # Words that the contract tries by itself would only multiply the product.
     apart = frozenset[str]().union(*(contract.apart for contract in contracts(entry)))
     aside = {*given, *FIT_ONLY}
     constraints = {name: c for name, c in constraints_of(entry.load()).items() if name not in aside}
     words = {name: choices(c) for name, c in constraints.items() if name not in apart and choices(c)}
     flags = [name for name, c in constraints.items() if isinstance(c, Flag)]
     defaults = Variant(entry, {}, plain).new().get_params()
+    # Flags are flipped one at a time: all combinations would take too long.
     switches: list[dict[str, Any]] = [{}, *({name: not defaults[name]} for name in flags)]
     crossed = [
         Variant(entry, {**given, **dict(zip(words, chosen, strict=True)), **switch}, plain)
         for chosen in product(*words.values())
         for switch in switches
     ]
+    # What the contract tries must not override what is given.
     further = [
         Variant(entry, {**given, **settings}, plain) for settings in tried(entry) if not set(settings) & set(given)
     ]
@@ -154,6 +157,7 @@ def stream(
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
     noise = rng.standard_normal((n, classes))
+    # Classes follow from these rows; with non-negative rows they are centred first.
     felt = X
     if least_value(variant.new()) == 0.0:  # rows of one sign, around which no class is the largest
         X = np.abs(X)
@@ -162,6 +166,7 @@ def stream(
         return X, felt @ rng.standard_normal(d) + 0.1 * noise[:, 0]
     scores = felt @ rng.standard_normal((d, classes)) + 0.5 * noise
     if classes > 2:
+        # The last class cannot win in the first third.
         scores[: n // 3, -1] = -np.inf
     return X, np.array(["b", "a", "c", "e", "d"][:classes])[scores.argmax(axis=1)]
 
@@ -236,6 +241,7 @@ def with_the_same_room(a: Model, b: Model) -> tuple[Any, Any]:
     """The states of two models with room for as many features: what is not in use yet need not be zeros."""
     width = max(a.width, b.width)
 
+    # Growing is the library's own way to make room, so both are compared in the same layout.
     def grown(model: Model) -> Any:
         models = model.state.tally.classes.shape[0]
         grow = RULES[type(model.state)].grow
@@ -252,6 +258,7 @@ def assert_same_model(a: Any, b: Any) -> None:
     expect(type(a.state) is type(b.state), f"one is a {type(a.state).__name__}, one a {type(b.state).__name__}")
     for p, r in zip(*map(arrays, with_the_same_room(a, b)), strict=True):
         shape = np.maximum(p.shape, r.shape)
+        # Compared as bytes: −0.0 and 0.0 differ, and NaN equals itself.
         padded = [np.pad(array, [(0, n - m) for m, n in zip(array.shape, shape, strict=True)]) for array in (p, r)]
         if padded[0].tobytes() != padded[1].tobytes():  # written out only then: it takes longer than to learn
             raise AssertionError(f"{padded[0]} differs from {padded[1]}")

@@ -137,10 +137,12 @@ def fit_until(
     given = entered(estimator, X, y)
     check_rows(estimator, given)
     model, rows, labels = given.model, given.rows, given.labels
+    # Learners without a theorem are fitted all the same; only the limit is missing.
     setting, note = None, ""
     try:
         setting = setting_of(estimator, model.state, model.features.n, as_matrix(rows), labels, given.codes)
     except NotCovered as refusal:
+        # Who gives a comparator wants the limit, so the refusal goes to the user.
         if comparator is not None:
             raise
         note = str(refusal)
@@ -148,6 +150,7 @@ def fit_until(
     if setting is not None:
         u, note = chosen(comparator, setting)
 
+    # The state needs room for all classes at once: each of them may be the first to be presented.
     state, params = state_with_room(estimator, given)
     state.tally.rows[LIVE] = len(labels.codes)  # all the classes are there from the start
     codes = frozen(given.codes)
@@ -156,11 +159,13 @@ def fit_until(
         run(state, params, rows, codes, NO_WEIGHTS, NO_ORDER, 0, 1, NO_WEIGHTS, False, observer(False))
     before = int(state.tally.rows[UPDATES])
     model.n_iter = present(state, params, rows, codes, delta, order, most)
+    # Looked at afresh after the last update, and not taken from what the passes saw on the way.
     row, left, _ = worst(state, params, rows, codes)
     converged = bool(left * left <= delta)
     model.swap(state, params, labels, model.width)
     give_model(estimator, model)
 
+    # A learner that has converged separates the rows, so its own vector can serve as u.
     if comparator is None and setting is not None and converged:
         u, note = separator(state, setting)
     limit = None
@@ -192,6 +197,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             "Use fit with max_iter."
         )
     settings = estimator.__dict__
+    # Each refusal below is a setting under which steps do not bring w nearer to every u without loss.
     if settings.get("batch_size", 1) > 1:
         size = settings["batch_size"]
         raise ValueError(f"fit_until presents one row at a time, so batch_size must be 1, got {size}.")
@@ -207,6 +213,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             "fit_until is about linear learners, whose losses a step makes smaller for good: "
             f"{type(estimator).__name__} is none. Use fit with max_iter."
         )
+    # A row that is scaled otherwise each time has no fixed loss.
     if settings.get("scale"):
         raise ValueError(
             f"fit_until needs rows that stay as they are, and scale={settings['scale']!r} changes them as more come. "
@@ -222,6 +229,7 @@ def check(estimator: Any, loss: Any, order: Any, max_updates: Any) -> None:
             f"fit_until needs a step that brings every row nearer to its target, and step={step!r} also moves where "
             "there is no loss. Set step to 'pa', 'pa1' or 'pa2'."
         )
+    # The argument bounds the updates of the iterate; its mean may still have losses.
     if settings.get("average"):
         raise ValueError("fit_until makes the losses of the last iterate small, not of their mean. Set average=False.")
     if settings.get("class_weight") is not None:
@@ -234,6 +242,7 @@ def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float,
     Returns how often all rows were looked at.
     """
     looks, left = 0, max_updates
+    # Compiled code does not see an interrupt, so each call reads a bounded amount.
     a_call = max(1, BYTES_A_CALL // max(1, size_of(rows)))
     while left:
         if order == "cyclic":
@@ -244,8 +253,10 @@ def present(state: Any, params: Any, rows: Any, codes: np.ndarray, delta: float,
             learned, moved, _ = largest_first(
                 state, params, rows, codes, NO_WEIGHTS, NO_ORDER, delta, room, observer(False)
             )
+            # One look at all rows for each update, and one more to find that none is left.
             looks, done = looks + int(learned) + (learned < room), learned < room
         left -= int(learned)
+        # A row with a loss that no step moves, such as zeros, would be presented for ever.
         if done or not moved:
             break
     return looks
@@ -269,15 +280,18 @@ def separator(state: Any, setting: Setting) -> tuple[np.ndarray | None, str]:
     if not isinstance(problem, Classification) or not isinstance(setting, Additive):
         return None, "no comparator was given; give one" + ", or 'best'" * isinstance(setting, Additive)
     w = vector(state, problem, setting.sign)
+    # The smallest margin of the learned w; any multiple of w separates as well.
     margin = -float(problem.discrepancies(w).max())
     if margin <= 0.0:
         return None, "δ is so large that the classes need not be separated, and no comparator was given"
+    # Scaled up until even that row has the margin m; never scaled down.
     return w * max(1.0, -problem.edge / margin), "for the separator that was learned"
 
 
 def limit_of(estimator: Any, setting: Setting, u: np.ndarray, delta: float, note: str) -> tuple[float | None, str]:
     """The most updates that there can be, for this u."""
     problem = setting.problem
+    # ε − ε*: how far u stays below the edge; negative if it has a loss.
     gain = problem.edge - float(problem.discrepancies(u).max())
     limit = most_updates(Step[estimator.step.upper()], float(estimator.C), delta, gain, setting.geometry(u))
     if limit == np.inf:
@@ -293,6 +307,7 @@ def outcome(
     if converged:
         return f"Every row has ℓ² ≤ {delta:g} after {times}."
     stopped = f"Stopped after {times}: row {row} still has ℓ² = {left * left:.6g} > {delta:g}"
+    # It ended before the bound on updates: no step moved anything.
     if n_updates < most:
         return f"{stopped}, and it cannot be learned: no step moves it. Is it all zeros?"
     return (

@@ -122,6 +122,7 @@ def unrealizable_bound(
     trial = learn(estimator, X, y, sample_weight)
     setting, C = trial.setting, float(estimator.C)
     if isinstance(comparator, str) and comparator == "best":
+        # A row of weight s learns with C s, so that each has a γ of its own.
         weights = np.ones(setting.problem.n_rows) if trial.weights is None else trial.weights
         u = least_relative(setting.problem, setting.start, C * weights)
     else:
@@ -233,17 +234,20 @@ def check(estimator: Any, asker: str, kinds: tuple[type[Learner], ...], steps: t
     if not isinstance(estimator, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{asker} is about learners of the kind {names}, got {owner}.")
+    # Invalid parameters first, so that the messages below speak of valid ones.
     check_params(estimator)
     settings = estimator.__dict__
     if settings["step"] not in steps:
         raise ValueError(
             f"{asker} holds for step={' or '.join(map(repr, steps))}, and this {owner} has {settings['step']!r}.{hint}"
         )
+    # The inequalities are about w_t, the vector that each step moves.
     if settings.get("average"):
         raise ValueError(
             f"{asker} is about the iterates, and with average=True their mean predicts. Set average=False."
         )
     class_weight = settings.get("class_weight")
+    # Only Theorem 3 has a form with weights.
     if class_weight is not None and "pa2" not in steps:
         raise ValueError(f"{asker} counts every row once: class_weight must be None, got {class_weight!r}.")
     if class_weight == "balanced":
@@ -272,12 +276,15 @@ def separated(
     u = without_loss(comparator, trial.setting, asker) if best else as_vector(comparator, trial.setting)
     margins = -problem.discrepancies(u)
     row = int(margins.argmin())
+    # "not >", so that NaN is refused too.
     if not margins[row] > 0.0:
         raise ValueError(
             f"{asker} needs a comparator that separates the classes, and this one has margin {margins[row]:.6g} on row "
             f"{row}. {BETTER}"
         )
+    # γ̂, the margin of the unit vector: any length of u separates equally well.
     separation = margins[row] / np.linalg.norm(u)
+    # u scaled to the margin m has loss 0, which Theorem 1 asks for.
     return trial, u * (m / margins[row]), m, np.maximum.accumulate(problem.norms()) / separation**2
 
 

@@ -18,8 +18,10 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
     It may be weights, (weights, intercept), or a fitted model with ``coef_`` and ``intercept_``, or with ``center_``.
     """
     problem, classes = setting.problem, setting.classes
+    # A model is taken for its weights; of a detector they are its centre.
     if hasattr(given, "coef_"):
         theirs = getattr(given, "classes_", None)
+        # With the classes the other way round, the weights would have to be turned as well.
         if classes is not None and theirs is not None and list(theirs) != list(classes):
             raise ValueError(
                 f"The comparator knows the classes {list(theirs)}, but the stream has {list(classes)}. They must "
@@ -31,12 +33,14 @@ def as_vector(given: Any, setting: Setting) -> np.ndarray:
     weights, intercept = given if isinstance(given, tuple) and len(given) == 2 else (given, 0.0)
     u = as_numbers(weights, "weights")
     b = as_numbers(intercept, "intercept")
+    # coef_ of two classes is a matrix with one row.
     if u.ndim == 2 and u.shape[0] == 1:
         u = u[0]
     if u.shape != (problem.size,):
         raise ValueError(f"The comparator has weights of shape {u.shape}, expected ({problem.size},): one a feature.")
     if b.size != 1:
         raise ValueError(f"The comparator has {b.size} intercepts, expected one.")
+    # An intercept that the learner lacks would compare it with a larger class of functions.
     if not problem.bias:
         if b.item() != 0.0:
             raise ValueError(f"The comparator has the intercept {b.item()}, but the learner has none.")
@@ -69,7 +73,9 @@ def without_loss(given: Any, setting: Setting, asker: str) -> np.ndarray:
             )
         return found
     u = as_vector(given, setting)
+    # The edge holds up to the rounding of scores, which is a share of what they are sums of.
     excess = problem.discrepancies(u) - problem.edge
+    # The worst row makes the message.
     row = int(np.argmax(excess - EDGE_ROUNDING * problem.sizes(u)))
     if excess[row] > EDGE_ROUNDING * problem.sizes(u)[row]:
         raise ValueError(

@@ -30,6 +30,7 @@ ENTROPY_ROUNDING = 1e-9
 
 def relative_entropy(p: np.ndarray, start: np.ndarray) -> float:
     """D(p‖p₁) = Σ p log(p/p₁), with 0 log 0 = 0."""
+    # 0 log 0 = 0; and D ≥ 0, but for rounding.
     held = p > 0.0
     return max(0.0, float((p[held] * np.log(p[held] / start[held])).sum()))
 
@@ -37,9 +38,11 @@ def relative_entropy(p: np.ndarray, start: np.ndarray) -> float:
 def simplex(problem: Problem, divergence: float, radius: float, signed: bool) -> Geometry:
     """The geometry for a D(p*‖p₁)."""
     if isinstance(problem, Uniclass):
+        # ‖v‖ = 1 for uniclass, so that q does not depend on the row.
         norms = np.full(problem.n_rows, 1.0 if signed else 0.5)
     else:
         with np.errstate(over="ignore", under="ignore"):
+            # q = ‖x̃‖∞² with signs, a quarter of it without.
             norms = (problem.largest() * (1.0 if signed else 0.5)) ** 2
     return Geometry(norms, 2.0 * radius**2 * divergence)
 
@@ -65,12 +68,15 @@ def on_signed_simplex(u: np.ndarray, radius: float, start: np.ndarray) -> np.nda
     size = float(np.abs(u).sum())
     if size > radius * (1.0 + ENTROPY_ROUNDING):
         raise ValueError(f"The comparator has ‖u‖₁ = {size:.6g}, and the radius allows {radius:.6g}.")
+    # p⁺ − p⁻ = u/U, so each of them is a common middle plus or minus half of that.
     half = u / (2.0 * max(radius, size))
     mean = np.sqrt(start[:n] * start[n:])
 
+    # Σ(p⁺ + p⁻) − 1: from p⁺p⁻ = c²p₁⁺p₁⁻ the middle is √((c·mean)² + half²), and its sum rises with c.
     def excess(c: float) -> float:
         return 2.0 * float(np.hypot(c * mean, half).sum()) - 1.0
 
+    # At ‖u‖₁ = U there is no mass left to share, and c is 0.
     c = 0.0 if size >= radius else brentq(excess, 0.0, 0.5 / mean.sum(), xtol=1e-15)
     middle = np.hypot(c * mean, half)
     p: np.ndarray = np.concatenate([middle + half, middle - half])

@@ -43,7 +43,9 @@ def nearest_without_loss(problem: Problem, start: np.ndarray) -> np.ndarray | No
         violated = np.flatnonzero(excess > EDGE_ROUNDING * problem.sizes(u))
         if violated.shape[0] == 0:
             return u
+        # The worst rows only: most constraints never bind, and the time grows with the cube of their number.
         chosen = violated[np.argsort(-excess[violated], kind="stable")[:many]]
+        # A bound on memory, said before it is needed.
         if (V.shape[0] + chosen.shape[0]) * problem.length > LARGEST_HISTORY:
             raise ValueError(
                 f"Finding a comparator takes too much memory here: {V.shape[0]:,} rows with {problem.length:,} weights "
@@ -53,9 +55,11 @@ def nearest_without_loss(problem: Problem, start: np.ndarray) -> np.ndarray | No
         length = np.linalg.norm(v, axis=1)
         if not length.all():
             return None  # a row of zeros that no u can satisfy
+        # Unit normals: v·(u′ − u) ≥ excess becomes V z ≥ h for z = u′ − w₁.
         V = np.vstack([V, v / length[:, None]])
         h = np.concatenate([h, (excess[chosen] + v @ (u - start)) / length])
         z = nearest_point(V, h)
+        # The half-spaces hold every solution, so if they have no common point there is none.
         if z is None or not np.isfinite(z).all():
             return None
         u = start + z
@@ -67,6 +71,7 @@ def nearest_point(V: np.ndarray, h: np.ndarray) -> np.ndarray | None:
     from scipy.optimize import nnls
 
     used = np.flatnonzero(V.any(axis=0))  # z is a sum of rows of V
+    # E = (V h)ᵀ, f = (0 … 0 1): nnls finds a ≥ 0 that makes ‖Ea − f‖ least.
     E = np.vstack([V[:, used].T, np.empty(h.shape[0])])
     f = np.zeros(E.shape[0])
     f[-1] = 1.0
@@ -76,8 +81,10 @@ def nearest_point(V: np.ndarray, h: np.ndarray) -> np.ndarray | None:
     while scale <= end:
         E[-1] = h / scale  # z/scale should be of size 1, or r is lost in rounding
         a, residual = nnls(E, f, maxiter=30 * E.shape[1])
+        # r = 0 would mean that there is no point. Then a larger scale is tried, in which r is not lost in rounding.
         if residual > 1e-3:
             tight = a > 0.0
+            # The active half-spaces are solved as equations: more exact than reading z from the residual.
             z[used] = np.linalg.lstsq(V[np.ix_(tight, used)], h[tight])[0]
             return z
         scale *= 100.0
@@ -93,21 +100,27 @@ def least_relative(problem: Problem, start: np.ndarray, C: np.ndarray) -> np.nda
     u, now = start, value(start)
     for _ in range(COMPARATOR_ROUNDS):
         losses = problem.losses(u)
+        # The gradient of ‖u − w₁‖² + Σ 2C_t ℓ_t².
         slope = 2.0 * (u - start) - problem.pull(u, 4.0 * C * losses)
         move = newton(problem, u, 4.0 * C * (losses > 0.0), slope)
         share, gain = 1.0, 0.0
+        # Newton's step is halved until it descends: the function has kinks, where a full step may overshoot.
         while share > 1e-12 and gain <= 0.0:
             gain = now - value(u - share * move)
             share *= 0.5
+        # Below the rounding of the value there is nothing more to gain.
         if gain <= 1e-14 * now:
             break
+        # share has been halved once more than the step that was tried.
         u, now = u - 2.0 * share * move, now - gain
     return u
 
 
 def newton(problem: Problem, u: np.ndarray, curvature: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """The solution p of 2p + Σ c_t v_t (v_t·p) = slope, over the rows with a loss."""
+    # Rows without a loss have no curvature.
     active = np.flatnonzero(curvature)
+    # Small systems are solved directly; large ones by conjugate gradients, which need only products.
     if problem.length <= DIRECT_SOLVE_SIZE:
         v = problem.directions(u, active)
         solution: np.ndarray = np.linalg.solve(2.0 * np.eye(problem.length) + (v.T * curvature[active]) @ v, slope)

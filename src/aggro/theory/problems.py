@@ -69,6 +69,7 @@ class Problem:
 
     def sizes(self, w: np.ndarray) -> np.ndarray:
         """The size of what is added and subtracted to find δ_t(w): its rounding is a small part of this."""
+        # Σ|x_j w_j| bounds the terms of the score; rounding errors are a share of that.
         sums: np.ndarray = abs(self.X) @ abs(w[: self.X.shape[1]])
         return sums + (abs(w[-1]) if self.bias else 0.0) + abs(self.edge)
 
@@ -158,11 +159,13 @@ class Uniclass(Problem):
         return lengths + abs(self.edge)
 
     def discrepancies(self, w: np.ndarray) -> np.ndarray:
+        # Weights beyond the columns of X belong to features that are 0 in all rows: their part is ‖w_rest‖.
         near = np.concatenate([np.linalg.norm(block - w[: block.shape[1]], axis=1) for block in self.blocks()])
         far: np.ndarray = np.hypot(near, np.linalg.norm(w[self.X.shape[1] :]))
         return far
 
     def pull(self, w: np.ndarray, a: np.ndarray) -> np.ndarray:
+        # v = (x − w)/‖x − w‖; a row at the centre itself has no direction, and the floor avoids 0/0.
         shares = a / np.maximum(self.discrepancies(w), TINIEST_FLOAT)
         return self.add_up(shares) - float(shares.sum()) * w
 
@@ -180,6 +183,7 @@ class Uniclass(Problem):
         if not hasattr(self.X, "toarray"):
             yield self.X
             return
+        # So many rows at a time that their dense form has a bounded size.
         step = max(1, DENSE_NUMBERS // self.X.shape[1])
         for start in range(0, self.n_rows, step):
             yield self.X[start : start + step].toarray()

@@ -79,6 +79,7 @@ class Multiplicative(Setting):
 def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, codes: np.ndarray) -> Setting:
     """The setting of a learner that begins in this state; ``codes`` are the targets as its rule reads them."""
     kind: type = type(learner)
+    # From here on, each setting that breaks an assumption of the proofs is refused by name.
     if not issubclass(kind, COVERED):
         raise NotCovered(f"There is no theorem about {kind.__name__}.")
     if mode_of(getattr(learner, "scale", None)):
@@ -99,9 +100,11 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
             "The theorems are about one vector, and this learner has one for each class. "
             "Ask about one class against the rest, y == label, with a learner that has one vector for both."
         )
+    # Codes count classes as they came; vectors are for the last in sorted order, so the sign may turn.
     classes, sign = None, 1.0
     if issubclass(kind, Classifier):
         classes, sign = labels.names, -1.0 if labels.order[-1] == 0 else 1.0
+        # ±1, and +1 for the last class in sorted order.
         y = sign * (2.0 * codes - 1.0)
         problem: Problem = Classification(X, y, -float(learner.margin), size, float(learner.fit_intercept))
     elif issubclass(kind, Detector):
@@ -112,6 +115,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
         problem = Uniclass(X, codes, float(learner.epsilon), size)
     else:
         problem = Regression(X, codes, float(learner.epsilon), size, float(learner.fit_intercept))
+    # Relative entropy needs p₁ on all corners, so their number must be known before the first row.
     if issubclass(kind, multiplicative.Multiplicative):
         if learner.n_features is None:
             raise NotCovered(
@@ -119,6 +123,7 @@ def setting_of(learner: Any, state: Any, size: int, X: Any, labels: Labels, code
             )
         start = corners(state, problem, learner.signed)
         return Multiplicative(problem, classes, sign, start, params.radius, learner.signed)
+    # A uniclass learner takes its first row as centre.
     if isinstance(state, Ball) and state.tally.rows[SEEN] == 0:
         return Additive(problem, classes, sign, problem.dense(np.zeros(1, np.int64))[0])  # the first row is w₁
     return Additive(problem, classes, sign, vector(state, problem, sign))
@@ -128,6 +133,7 @@ def vector(state: Any, problem: Problem, sign: float) -> np.ndarray:
     """The weights that learn, as a vector of the problem."""
     w = np.zeros(problem.length)
     learned = predicting(state, 0) if isinstance(state, Ball) else state.w * state.scale[WEIGHTS_SCALE]
+    # The state may have room for more features, or may not have grown to all of them yet.
     known = min(problem.size, learned.shape[0])
     w[:known] = learned[:known]
     if problem.bias:
@@ -142,6 +148,7 @@ def corners(state: Any, problem: Problem, signed: bool) -> np.ndarray:
     if problem.bias:
         logs[-1] = state.theta[0]
     logs = np.append(logs, -logs) if signed else logs
+    # Less the largest, so that exp cannot overflow; the shares stay the same.
     p = np.exp(logs - logs.max())
     shares: np.ndarray = p / p.sum()
     return shares

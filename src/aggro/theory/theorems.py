@@ -53,8 +53,10 @@ def theorem_1(
     """Σℓ² + 2(ε − ε*)Σℓ ≤ B‖u − w₁‖², for a u with loss 0; in another geometry, Theorem 4."""
     comparator = compared(problem, u)
     gain = problem.edge - comparator.edge  # not below 0, but for rounding
+    # Both sides after each row: the theorem holds for every T.
     sums = np.cumsum(losses**2) + 2.0 * gain * np.cumsum(losses)
     norms, distance = geometry
+    # B so far, times the distance. With distance 0 the limit is 0, also where B is infinite.
     limits = np.maximum.accumulate(norms) * distance if distance else np.zeros(norms.shape[0])
     return Bound(name, statement, sums, limits, losses, comparator, float(norms.max()), distance)
 
@@ -83,9 +85,11 @@ def theorem_3(
     if weights is None:
         gamma, B = 0.5 / C, np.maximum.accumulate(norms)
         sums = np.cumsum(losses**2)
+        # (γ + B)(‖u − w₁‖² + Σℓ(u)²/γ), which is the printed form factored.
         limits = (gamma + B) * (distance + np.cumsum(theirs) / gamma)
         statement = "Σℓ² ≤ (γ + B)‖u − w₁‖² + (1 + B/γ)Σℓ(u)²"
     else:
+        # γ_t = 1/(2 C s_t): rows cannot share one B, so each is divided by its own ‖v_t‖² + γ_t.
         gammas = 0.5 / (C * weights)
         sums = np.cumsum(losses**2 / (norms + gammas))
         limits = distance + np.cumsum(theirs / gammas)
@@ -104,8 +108,10 @@ def most_updates(step: Step, C: float, delta: float, gain: float, geometry: Geom
     if nearer <= 0.0:
         return float("inf")
     B = float(geometry.norms.max())
+    # No direction, or already at u: nothing can be presented.
     if B == 0.0 or geometry.distance == 0.0:
         return 0.0
     hard = np.sqrt(delta) / B
+    # τ₀ of each step for ℓ = √δ and ‖v‖² = B.
     least = {Step.PA: hard, Step.PA1: min(C, hard), Step.PA2: np.sqrt(delta) / (B + 0.5 / C)}[step]
     return float(geometry.distance / (least * nearer))

@@ -37,15 +37,18 @@ def learn(estimator: Any, X: Any, y: Any, sample_weight: Any = None, moves: bool
     given = entered(learner, X, y, sample_weight)
     model, labels, s, n = given.model, given.labels, given.s, given.targets.shape[0]
     begun = model.state.tally.rows[SEEN] > 0
+    # Rows of weight 0 are not learned, and no theorem counts them.
     live = np.flatnonzero(s) if s.shape[0] else np.arange(n)
     if live.shape[0] == 0:
         raise ValueError("Every row has weight 0: there is nothing to learn from.")
     setting = setting_of(learner, model.state, model.features.n, as_matrix(given.rows)[live], labels, given.codes[live])
     losses, mistakes, moved = np.zeros(n), np.zeros(n, bool), np.zeros(n if moves else 0)
 
+    # The trace writes losses and mistakes before each row is learned.
     def run(*arguments: Any) -> Any:
         return trace(*arguments, losses, mistakes)
 
+    # Row by row, since the weights must be read after each of them.
     def run_and_look(*arguments: Any) -> Any:
         *before, start, stop, costs, averaged, observer = arguments
         for t in range(start, stop):

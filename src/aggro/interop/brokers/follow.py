@@ -32,6 +32,7 @@ def open_source(url: str, group: str) -> Source:
     """
     parts = urlsplit(url)
     if parts.scheme in ("redis", "rediss"):
+        # Each client is an extra, imported only by who uses it.
         from aggro.interop.brokers.redis_streams import RedisStream
 
         return RedisStream(parts, group)
@@ -113,18 +114,21 @@ def follow(
     if merge_every is not None and merge_every < 1:
         raise ValueError(f"merge_every must be at least 1, got {merge_every!r}.")
     path = os.fspath(model)
+    # A file that cannot be written should fail now, and not with the first save.
     check_place(path)
     name = os.path.splitext(os.path.basename(path))[0]
     group = group or f"aggro-{name}"
     first = open_source(source, group)
     options = Options(label, id, predictions, dead_letters or f"{first.name}-dead-letters", decode, batch, every)
     try:
+        # Several processes share the file, so none may hold it alone.
         if merge_every is not None:
             check_shareable(first, labels)
             from aggro.interop.brokers.team import learn_together
 
             new = partial(model_in, path, learner)
             return learn_together(path, cast(Any, first), new, options, merge_every, idle, report)
+        # Held from the first read on: two processes would overwrite each other's model.
         with holding(path):
             loaded, position = model_in(path, learner)
             second = None if labels is None else open_source(labels, group)
@@ -139,6 +143,7 @@ def follow(
 
 def check_shareable(source: Source, labels: str | None) -> None:
     """Refuse a stream that several consumers of one model cannot share."""
+    # By its methods, so that the clients need not be imported to be told apart.
     if not hasattr(source, "share"):
         raise SourceError(
             "merge_every shares the partitions of a Kafka topic, and a Redis stream has none. Leave it out."
@@ -164,6 +169,7 @@ def model_in(path: str, learner: Any) -> tuple[Any, Any]:
 def new_learner(learner: Any) -> Any:
     """A learner that has learned nothing, with a seed: a process that starts again must draw the same numbers."""
     found = copy.deepcopy(learner) if isinstance(learner, RecordLearner) else RecordLearner(copy.deepcopy(learner))
+    # Also where the user left the seed open: without one, a restart before the first save gives other bits.
     if found.estimator is not None and found.estimator.__dict__.get("random_state", 0) is None:
         found.estimator.random_state = 0
     return found

@@ -53,6 +53,7 @@ class Intake:
         self.learner, self.options = learner, options
         self.at: dict[str, Any] = dict(kept.get("at", {}))  # for each part of the stream, the last message
         self.read: dict[str, int] = dict(kept.get("read", {}))  # and how many there were
+        # Counters of a later version are passed over, so that an older program can go on with the file.
         known = {field.name for field in fields(Counts)}
         self.counts = Counts(**{name: n for name, n in kept.get("counts", {}).items() if name in known})
         self.to_write: list[list[Any]] = list(kept.get("to_write", []))  # stream, entry
@@ -73,10 +74,12 @@ class Intake:
         """Learn messages that have their labels in them."""
         if self._learned_as_table(messages):
             return
+        # Rows are collected and learned together at the end, which is faster; the model has the bits of one by one.
         rows: list[Labelled] = []
         for message in messages:
             self.counts.records += 1
             try:
+                # A malformed message still counts as read: the place moves past it.
                 record = record_of(message.body, self.options.decode)
                 label = label_in(record, self.options.label, self._numbers)
                 if not record:
@@ -86,6 +89,7 @@ class Intake:
                 continue
             self.counts.unlabelled += label is None
             if self.options.predictions is None:
+                # Without predictions nothing shows the order of reading and learning, so learning may wait.
                 rows += [(message, Row(record, label))] if label is not None else []
                 continue
             # A prediction is that of the model before this record, so that it does not tell how the stream was cut.
@@ -97,12 +101,15 @@ class Intake:
     def _learned_as_table(self, messages: list[Message]) -> bool:
         """Learn a batch at once, if that has the bits of one by one; False if nothing of it was learned."""
         options = self.options
+        # A prediction needs the model just before its record, and a decoder is Python's anyway.
         if options.predictions is not None or options.decode is not None:
             return False
+        # Only full batches count towards the wait: a short one says nothing about whether tables work.
         if len(messages) < FEWEST_FOR_A_TABLE or self._tables_wait > 0:
             self._tables_wait -= len(messages) >= FEWEST_FOR_A_TABLE
             return False
         found = table_of([message.body for message in messages], self.learner, options.label)
+        # The wait doubles with each failure, so a stream that is no table costs few attempts.
         if found is None or not learned_together(self.learner, found.table, found.labels):
             self._wait = min(2 * self._wait, LONGEST_WAIT)
             self._tables_wait = self._wait
@@ -118,11 +125,13 @@ class Intake:
             self.begin(rows[0][1].label)
         refused = learn(self.learner, [row for _, row in rows])
         self.counts.learned += len(rows) - len(refused)
+        # A refused row changed nothing in the learner; its message goes to the dead letters.
         for k, reason in refused.items():
             self.bury(rows[k][0], reason)
 
     def begin(self, label: Any) -> None:
         """Without a learner to put inside, the first label says which one it is."""
+        # The seed is fixed: a process that starts the stream again must get the same model.
         if self.learner.estimator is None and model_of(self.learner) is None:
             kind = find("PARegressor" if of_fractions(label) else "PAClassifier").load()
             self.learner.estimator = kind(random_state=0)
@@ -138,6 +147,7 @@ class Intake:
         if self.options.predictions is None or prediction is None:
             return
         self.counts.predictions += 1
+        # NumPy's scalars are not JSON.
         plain = prediction.item() if hasattr(prediction, "item") else prediction
         self.to_write.append([self.options.predictions, {"key": message.key, "prediction": plain, **more}])
 

@@ -36,6 +36,7 @@ def calling() -> Iterator[None]:
 
 def said(error: Any) -> Exception:
     """An error of the client as one of a source."""
+    # Refusals stay refusals; everything else may pass, so it is tried again.
     if error.code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED):
         return SourceError(f"Kafka refused: {error.str()}.")
     return Unreachable(error.str())
@@ -62,6 +63,7 @@ class KafkaTopic:
         self._connect()
         self._shared, notes = False, []
         with calling():
+            # Assigned by hand and not by the group: the place is the model's, whatever the group has committed.
             for partition in self.partitions():
                 note, self._next[partition] = self._from(partition, at.get(f"{self.name}/{partition}", -1) + 1)
                 notes += note
@@ -75,6 +77,7 @@ class KafkaTopic:
                 {
                     "bootstrap.servers": self._servers,
                     "group.id": self.group,
+                    # A commit by itself could run ahead of the saved model.
                     "enable.auto.commit": False,
                     "auto.offset.reset": "earliest",
                     "log_level": 0,
@@ -88,8 +91,10 @@ class KafkaTopic:
         """Where reading a partition begins, which is ``wanted`` if that is there; and what the user should know."""
         first, last = self.ends(partition)
         part = f"{self.name}/{partition}"
+        # Retention has deleted them. Reading goes on with the oldest that is left, and the user hears of the gap.
         if 0 < wanted < first:
             return [f"{first - wanted:,} messages of {part} were deleted before they were read."], first
+        # Offsets never shrink, so the topic was deleted and made again.
         if wanted > last:
             return [f"{part} was made anew: it ends before the model's place."], first
         return [], max(first, wanted)
@@ -101,17 +106,20 @@ class KafkaTopic:
 
         They change while messages are read: then ``owned`` does too.
         """
+        # After a reconnect the group may give other partitions: work on the old ones could be somebody else's.
         gone({*self._next})
         self._connect()
         self._shared, self.joined = True, False
 
         def given(consumer: Any, places: Any) -> None:
+            # Each partition begins at the merged model's place, or behind what this consumer has of it.
             self._next |= {one.partition: self._from(one.partition, place(one.partition) or 0)[1] for one in places}
             self._assign()
             self.joined = True
 
         def taken(consumer: Any, places: Any) -> None:
             lost = {one.partition for one in places}
+            # Their unmerged work goes: another consumer learns it again from the merged place.
             gone(lost)
             self._next = {partition: offset for partition, offset in self._next.items() if partition not in lost}
             consumer.unassign()
@@ -135,6 +143,7 @@ class KafkaTopic:
         """Read these no further for now, and all others."""
         wanted = partitions & self.owned
         with calling():
+            # Only changes are passed on to the client.
             for do, some in ((self._consumer.pause, wanted - self._held), (self._consumer.resume, self._held - wanted)):
                 if some:
                     do([TopicPartition(self.name, one) for one in some])
@@ -168,13 +177,16 @@ class KafkaTopic:
         """The next messages of any partition."""
         found = []
         with calling():
+            # With a group the broker itself tells of new partitions.
             aged = not self._shared and time.monotonic() - self._looked > LOOKS_EVERY
             if aged and (new := {*self.partitions()} - self._next.keys()):
+                # A new partition is read from its beginning: its messages are all unread.
                 self._next |= dict.fromkeys(new, 0)
                 self._assign()
             messages = self._consumer.consume(most, wait)
             parts = {partition: f"{self.name}/{partition}" for partition in self._next}
             for message in messages:
+                # Messages before it in this batch are dropped with the exception, and read again after open().
                 if message.error() is not None:
                     raise said(message.error())
                 partition, offset = message.partition(), message.offset()
@@ -198,6 +210,7 @@ class KafkaTopic:
             self._refused = ""
         except KafkaException as error:
             self._refused = f"The group {self.group} was not told how far the model is: {error.args[0].str()}."
+        # Said once, and again only when the reason changes.
         return [self._refused] if self._refused not in ("", before) else []
 
     def write(self, stream: str, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -205,6 +218,7 @@ class KafkaTopic:
         failed: list[Any] = []
         with calling():
             if self._producer is None:
+                # write() promises that the entries are there: all replicas, and no duplicates of a second try.
                 how = {"acks": "all", "enable.idempotence": True, "linger.ms": 5, "log_level": 0}
                 self._producer = Producer({"bootstrap.servers": self._servers, **how, **self._options})
             for entry in entries:
@@ -219,8 +233,10 @@ class KafkaTopic:
                         )
                         break
                     except BufferError:  # the client's queue is full
+                        # Serves deliveries, which makes room; then the same entry is tried again.
                         self._producer.poll(1.0)
             left = self._producer.flush(KAFKA_TIMEOUT)
+        # Reported by callbacks during flush, so they are complete only here.
         if failed:
             raise said(failed[0])
         if left:
@@ -231,6 +247,7 @@ class KafkaTopic:
         with calling():
             lag = 0
             for partition, following in self._next.items():
+                # cached: the client hears the ends with each fetch, so no request is needed.
                 _, last = self._consumer.get_watermark_offsets(TopicPartition(self.name, partition), cached=True)
                 lag += max(0, last - following)
         return lag

@@ -28,11 +28,14 @@ def learn(learner: Any, rows: Sequence[Row]) -> dict[int, str]:
     refused: dict[int, str] = {}
     start = 0
     while start < len(rows):
+        # Known columns may be learned together; the row after them may give a column its role, so it stands alone.
         stop = end_of_the_known(learner, rows, start)
         some = rows[start:stop]
+        # All or nothing: after a refusal the same rows are learned one by one, to find the one to blame.
         if len(some) > 1 and learned_together(learner, [row.record for row in some], [row.label for row in some]):
             start = stop
             continue
+        # At least one row each time, or the loop would not end where the first row is unknown.
         for k in range(start, max(stop, start + 1)):
             if (reason := learned(learner, rows[k])) is not None:
                 refused[k] = reason
@@ -43,11 +46,13 @@ def learn(learner: Any, rows: Sequence[Row]) -> dict[int, str]:
 def end_of_the_known(learner: Any, rows: Sequence[Row], start: int) -> int:
     """The row up to which all columns are known, and have their roles for good."""
     encoder = getattr(learner, "encoder_", None)
+    # While the encoder still collects its sample, no role is final.
     if encoder is None or encoder.sample:
         return start
     columns = encoder.columns.keys()
     for k in range(start, len(rows)):
         record = rows[k].record
+        # Nested cells become columns that the keys do not show.
         if not record.keys() <= columns or not PLAIN_CELLS.issuperset(map(type, record.values())):
             return k
     return len(rows)

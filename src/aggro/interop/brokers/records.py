@@ -28,6 +28,7 @@ def record_of(body: Any, decode: Decode | None) -> dict[str, Any]:
         if isinstance(body, Mapping):
             return {name.decode(): value.decode() for name, value in body.items()}
         found = STRICT_JSON.decode(body.decode()) if decode is None else decode(body)
+    # A ValueError too, but its text is ready; the branches below would wrap it.
     except Malformed:
         raise
     except UnicodeDecodeError as error:
@@ -36,6 +37,7 @@ def record_of(body: Any, decode: Decode | None) -> dict[str, Any]:
         raise Malformed(f"it is not JSON: {error.msg} at column {error.colno}") from error
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:  # of a user's function, above all
         raise Malformed(f"it cannot be read: {one_line(error)}") from error
+    # A decode function may return anything.
     if not isinstance(found, dict):
         raise Malformed(f"it is {kind(found)}, and no object")
     return found
@@ -49,6 +51,7 @@ def label_in(record: dict[str, Any], field: str, numbers: bool = False) -> Any:
             label = float(label)
         except ValueError:
             raise Malformed(f"its label {field!r} is no number: {shortened(label)}") from None
+    # bool before the numbers below: it is a kind of int, and is a class here.
     if label is None or isinstance(label, str | bool):
         return label
     if not isinstance(label, int | float) or (isinstance(label, float) and not math.isfinite(label)):

@@ -33,10 +33,12 @@ def calling() -> Iterator[None]:
     try:
         yield
     except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
+        # A kind of ConnectionError, but no waiting helps against a wrong password.
         if isinstance(error, redis.AuthenticationError):
             raise SourceError(f"Redis refused the connection: {error}.") from error
         raise Unreachable(str(error)) from error
     except redis.ResponseError as error:
+        # States of a server that starts, fails over or lost its group; open() mends them.
         if str(error).startswith(("NOGROUP", "LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "UNBLOCKED")):
             raise Unreachable(str(error)) from error
         raise SourceError(f"Redis refused a command: {error}.") from error
@@ -47,6 +49,7 @@ class RedisStream:
 
     def __init__(self, parts: SplitResult, group: str) -> None:
         path = path_of(parts, REDIS_EXAMPLE)
+        # A number in front is the database only if a stream follows; a stream may be called "2".
         database = path.pop(0) if len(path) > 1 and path[0].isdigit() else "0"
         self.name, self.group = "/".join(path), group
         address = parts._replace(path=f"/{database}", query="").geturl()
@@ -65,12 +68,14 @@ class RedisStream:
             try:
                 self._client.xgroup_create(self.name, self.group, id=place, mkstream=True)
             except redis.ResponseError as error:
+                # The group is there already, which is the usual case.
                 if not str(error).startswith("BUSYGROUP"):
                     raise
             try:  # with the count, Redis 7 can tell the lag
                 self._client.xgroup_setid(self.name, self.group, place, entries_read=read.get(self.name, 0))
             except redis.ResponseError:
                 self._client.xgroup_setid(self.name, self.group, place)
+            # What the saved model has learned is done, though the process before died before saying so.
             self._acknowledge_up_to(place)
         return []
 
@@ -84,6 +89,7 @@ class RedisStream:
 
     def read(self, most: int, wait: float) -> list[Message]:
         """The next entries."""
+        # 0 would mean "for ever" to Redis.
         block = max(1, round(1000 * wait)) if wait > 0 else None
         with calling():
             answer = self._client.xreadgroup(self.group, CONSUMER, {self.name: ">"}, count=most, block=block)
@@ -97,6 +103,7 @@ class RedisStream:
         """Acknowledge everything that was read: the follower saves all of it together."""
         with calling():
             self._in_one(self._open, lambda pipe, ids: pipe.xack(self.name, self.group, *ids))
+        # Only after the broker has taken all of it.
         self._open = []
         return []
 
@@ -108,6 +115,7 @@ class RedisStream:
     def _in_one(self, values: Sequence[Any], do: Callable[[Any, Sequence[Any]], Any]) -> None:
         """Send commands for many values together."""
         for start in range(0, len(values), ACKNOWLEDGED):
+            # One round trip for many commands. No transaction: after a failure all of them are sent again.
             with self._client.pipeline(transaction=False) as pipe:
                 do(pipe, values[start : start + ACKNOWLEDGED])
                 pipe.execute()
@@ -116,6 +124,7 @@ class RedisStream:
         """What the group has not been given, as Redis 7 counts it."""
         with calling():
             groups = self._client.xinfo_groups(self.name)
+        # Names are texts or bytes, by the client's options.
         own: dict[str, Any] = next((one for one in groups if one["name"] in (self.group, self.group.encode())), {})
         found = own.get("lag")
         return None if found is None else int(found)

@@ -77,12 +77,15 @@ def patiently(
         try:
             return do()
         except Unreachable as error:
+            # At the end nobody waits any more; the caller says what was left undone.
             if ending():
                 raise
+            # Said once for each outage, and not with every try.
             if pause == FIRST_PAUSE:
                 notes.append(f"{name} cannot be reached ({error}). Trying again.")
         time.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
+        # If connecting fails again, do() will fail at once, and the loop goes on.
         with suppress(Unreachable):
             notes += again()
 
@@ -90,6 +93,7 @@ def patiently(
 def path_of(parts: SplitResult, example: str) -> list[str]:
     """The parts of an address's path, which must have one."""
     found = [unquote(part) for part in parts.path.split("/") if part]
+    # The message must not repeat a password from the address.
     if not parts.netloc or not found:
         raise SourceError(f"{without_password(parts.geturl())!r} names no stream. Write it like {example}.")
     return found

@@ -75,6 +75,7 @@ class Folder:
             found = os.stat(self.path)
         except FileNotFoundError:
             return None
+        # The inode changes with each replacement, also where two come within one tick of the clock.
         return found.st_mtime_ns, found.st_ino, found.st_size
 
     def base(self) -> Base:
@@ -85,8 +86,10 @@ class Folder:
     def begin_round(self, learner: Any, position: Mapping[str, Any], kept: Mapping[str, Any]) -> None:
         """Replace the model, under the name of a new round, and take the parts of others away."""
         name = secrets.token_hex(8)
+        # The model first: parts of the old round may only go once the merged model is on the disk.
         save(learner, self.path, {**position, KEPT_AS: {**kept, ROUND: name}})
         for file in self.folder.glob("*-*"):
+            # A part of the new round may be there already, from a fast consumer.
             if not file.name.startswith(f"{name}-"):
                 file.unlink(missing_ok=True)
 
@@ -109,6 +112,7 @@ class Folder:
             return True
         fd = os.open(self.folder / "leader", os.O_RDWR | os.O_CREAT, 0o666)
         try:
+            # Asked for again and again by all consumers, so it must not block.
             lock(fd, wait=False)
         except BlockingIOError:
             os.close(fd)
@@ -116,6 +120,7 @@ class Folder:
         self._fd = fd
         self._leading.callback(self._follow_again)
         try:
+            # The lock of a process that learns alone: both ways of learning one file exclude each other.
             self._leading.enter_context(holding(self.path))  # nobody else learns the model alone
         except Held:
             self.close()
@@ -186,10 +191,12 @@ class Member:
                 now = time.monotonic()
                 joining = not self.topic.joined and now - began < LATE
                 if came or self._has_work() or self.topic.owned != owned or joining:
+                    # Also while partitions change hands: that nothing comes then says nothing about the stream.
                     quiet, owned = now, self.topic.owned
                 if report is not None:
                     report(self)
                 left = float("inf") if idle is None else idle - (now - quiet)
+                # LATE is the way out if a partition is never read to its end, because its consumer is gone.
                 if left <= 0 and (self._all_is_read() or left < -LATE):
                     self._forget_written()
                     break
@@ -199,18 +206,23 @@ class Member:
         return self.counts
 
     def _step(self) -> int:
+        # A new model in the file ends the round for everyone.
         if self.folder.stamp() != self._stamp:
             self._take_base()
+        # Any consumer takes over once the leader's lock is gone.
         if not self.leads and self.folder.lead():
             self.leads = True
             self._take_office()
+        # While a round ends, waiting long for messages would hold up the merge.
         full = len(self._handed) == len(self.topic.owned) or self._has_work()
         messages = self._calling(lambda: self.topic.read(self.options.batch, SHORT_WAIT if full else POLL_SECONDS))
+        # Kept by partition: each is learned from a copy of its own.
         for message in messages:
             self._waiting.setdefault(int(message.part.rpartition("/")[2]), []).append(message)
         if self._base.round is not None:  # a leader has begun
             for partition in sorted(self.topic.owned):
                 self._learn(partition)
+        # After learning, when it is known how much still waits.
         self._hold_back()
         if self.leads:
             self._merge()
@@ -230,6 +242,7 @@ class Member:
         """Whether the merged model has come to the end of every partition, also of those that nobody has now."""
         at = self._base.kept["at"]
         ends = self._calling(lambda: {p: self.topic.ends(p) for p in self._all_partitions()})
+        # Compared with the merged place: what was learned and not merged may still be lost.
         return all(at.get(self._part(p), first - 1) + 1 >= last for p, (first, last) in ends.items())
 
     # A round
@@ -238,20 +251,25 @@ class Member:
         """Begin with the model that is in the file now."""
         self._stamp = self.folder.stamp()
         before, self._base = self._base, self.folder.base()
+        # Same round, other bytes: only what was written out has been dropped from the file.
         if self._base.round == before.round and before.learner is not None:
             return
         at, stood = self._base.kept["at"], before.kept["at"]
         stray = []  # partitions of which what waits does not follow on what was merged
+        # If the merged place is where this consumer stands, its waiting messages follow on and are kept.
         for partition in self.topic.owned:
             work, part = self._work.get(partition), self._part(partition)
             if (stood if work is None else work.at).get(part) != at.get(part):
                 stray.append(partition)
+        # Copies of the old model are of no use; unmerged parts are learned again from the new one.
         self._work, self._handed = {}, set()
         self._began, self._first_part = time.monotonic(), 0.0
         for partition in stray:
             self._waiting.pop(partition, None)
+        # The client goes back, or ahead, to the merged place.
         if stray:
             self._calling(lambda: self.topic.go_to({p: self._next_place(p) for p in stray}))
+        # Committed offsets follow the merged model, never the parts.
         if self.topic.owned:
             self.notes += self._calling(lambda: self.topic.acknowledge(at))
 
@@ -261,6 +279,7 @@ class Member:
     def _next_place(self, partition: int) -> int | None:
         """The offset of the first message that this consumer has not got; None for the first one that there is."""
         waiting = self._waiting.get(partition)
+        # The furthest of the three: messages in hand, the part being learned, the merged model.
         if waiting:
             return int(waiting[-1].place) + 1
         work = self._work.get(partition)
@@ -280,21 +299,25 @@ class Member:
         if partition in self._handed:
             return
         file = self.folder.part(self._base.round, partition)
+        # The part is complete: it only has to be merged.
         if partition not in self._work and file.exists():  # of the consumer who had the partition before
             self._handed.add(partition)
             return
         waiting = self._waiting.get(partition, [])
         work = self._work.get(partition)
+        # The copy is made with the first message; a partition without any costs none.
         if work is None and waiting:
             place = {name: self._base.kept[name] for name in ("at", "read")}
             work = self._work[partition] = Intake(copy.deepcopy(self._base.learner), self.options, place)
         if work is not None:
+            # A part holds at most merge_every records, also where more of them wait.
             some = waiting[: self.merge_every - work.counts.records]
             work.take(some)
             work.passed(some)
             del waiting[: len(some)]
         time_is_up = time.monotonic() - self._began >= self.options.every
         if work is not None and (work.counts.records >= self.merge_every or time_is_up):
+            # save() replaces the file in one step, so the leader never reads half a part.
             save(work.learner, file, work.kept())
         elif work is None and time_is_up and self.folder.parts(self._base.round):
             file.touch()  # nothing came: nobody need wait for this partition
@@ -313,7 +336,9 @@ class Member:
         """Write what the leader before may not have written, and give the round a name if it has none."""
         self._take_base()
         kept = self._base.kept
+        # The last leader may have died between saving and writing; entries that come twice have the same key.
         self._write(kept["to_write"])
+        # The first round: columns and roles must be final before copies learn apart, or they could not be merged.
         if self._base.round is None:
             learner = self._base.learner
             settle(innermost(learner))  # rows that wait would be learned by every copy
@@ -333,24 +358,30 @@ class Member:
     def _merge(self) -> None:
         """Merge the parts of the round, if all are there that will come."""
         files = self.folder.parts(self._base.round)
+        # An empty file says "nothing came": it counts as handed in, and adds nothing.
         there = {partition: file for partition, file in files.items() if file.stat().st_size}
         if not there:
             return
         now = time.monotonic()
         self._first_part = self._first_part or now
+        # Without all parts the leader waits until LATE; what comes later is learned again in the next round.
         if not self._all_partitions() <= files.keys() and now - self._first_part < LATE:
             return
+        # By partition number, so that the merged bits do not depend on which part came first.
         parts = {partition: load_checkpoint(file, shell=False) for partition, file in there.items()}
         try:
             learner = merge(self._base.learner, [learner for learner, _ in parts.values()])
         except Unsettled:  # new columns, in different order: one begins, and the others learn again with what it knows
             read = {p: kept["read"].get(self._part(p), 0) for p, (_, kept) in parts.items()}
+            # The partition that is least far, so that none is left behind for ever.
             first = min(read, key=lambda p: (read[p], p))
             parts = {first: parts[first]}
             learner = parts[first][0]
+        # Only the parts that were merged move their places; the others are learned again.
         kept = together(self._base.kept, {self._part(p): kept for p, (_, kept) in parts.items()})
         self._begin_round(learner, kept)
         self.rounds += 1
+        # After the model is saved, as always: the entries are in the file until then.
         self._write(kept["to_write"])
 
     def _all_partitions(self) -> set[int]:
@@ -371,6 +402,7 @@ def together(base: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) ->
     """What is kept with a merged model: the places and counts of all, and all that is to be written."""
     at, read, counts, to_write = dict(base["at"]), dict(base["read"]), dict(base["counts"]), []
     for part, kept in parts.items():
+        # Each part's own place only: the rest of its "at" is a copy of the base.
         at[part], read[part] = kept["at"][part], kept["read"][part]
         counts = {name: counts.get(name, 0) + n for name, n in kept["counts"].items()}
         to_write += kept["to_write"]
@@ -392,16 +424,19 @@ def learn_together(
     member = Member(path, topic, options, merge_every)
     while True:  # the first rows are learned by one alone: all copies must know the same columns
         try:
+            # One process learns the first rows, and the others look again until the file has enough of them.
             leads = member.folder.lead()
         except Held:
             member.folder.close()
             raise
         found, position = new() if leads or os.path.exists(path) else (None, None)
+        # The lock is released: inside run() the consumers agree on a leader again.
         if found is not None and has_begun(found):
             member.leads = False
             member.folder.close()
             return member.run(idle, report)
         if leads:
+            # Before the first row: a learner that cannot be merged should not first learn for minutes.
             check_can_be_merged(found)
             with contextlib.ExitStack() as closing:
                 closing.callback(member.folder.close)
@@ -417,6 +452,7 @@ def has_begun(learner: Any) -> bool:
     """Whether a model has learned so many rows that copies of it may learn apart."""
     if model_of(learner) is None:
         return False
+    # Enough rows for the roles of columns, and for the common start that merging needs.
     return bool(learner.n_seen_ >= max(ROWS_OF_RECORDS, common_start(learner)))
 
 

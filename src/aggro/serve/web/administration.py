@@ -30,11 +30,13 @@ async def create(service: Service, request: Request) -> Response:
     """Make a model, from a description or from a model file."""
     name = request.path_params["name"]
     if content_type(request) in MODEL_FILE_TYPES:
+        # Model files have a limit of their own, far above that of requests.
         data = await body_of(service, request, service.limits.upload)
         model, new = await service.in_thread(lambda: service.models.upload(name, data))
         await service.in_thread(model.warm)  # so that no prediction waits for a compiler
     else:
         body = await body_of(service, request)
+        # PUT without a body makes the default learner.
         spec = learners.check_spec(parsed(service, body) if body.strip() else {})
         model, new = await service.in_thread(lambda: service.models.create(name, spec))
     return Json(await service.in_thread(lambda: described(model)), 201 if new else 200)
@@ -49,6 +51,7 @@ async def describe(service: Service, request: Request) -> Response:
 def described(model: Model) -> dict[str, Any]:
     board = model.board_now()
     waiting, asked = model.waiting.counts()
+    # Held for these two calls only: the learning thread waits for readers of the old copy.
     with model.replicas.reading() as side:
         facts = learners.facts_of(side.learner)
         classes = learners.classes_of(side.learner)
@@ -88,12 +91,14 @@ async def history(service: Service, request: Request) -> Response:
 
 def history_of(model: Model) -> dict[str, Any]:
     board = model.board_now()
+    # The newest first, and a few: each explanation costs a pass over a record.
     mistakes = [{**one, "reasons": None} for one in reversed([*board.mistakes][-10:])]
     with model.replicas.reading() as side:
         facts = learners.facts_of(side.learner)
         for one in mistakes:
             try:
                 one["reasons"] = learners.explain(side.learner, one["record"], one["prediction"], most=5)["reasons"]
+            # The model as it is now may be unable to explain an old record; the mistake is shown without reasons.
             except (*learners.REFUSALS, Problem):
                 continue
     return {
@@ -153,6 +158,7 @@ async def restore(service: Service, request: Request) -> Response:
     model, key, body = model_of(service, request), key_of(request), await body_of(service, request)
     found = parsed(service, body)
     position = found.get("snapshot") if isinstance(found, dict) else None
+    # bool is a kind of int in Python, and true is no position.
     if not isinstance(position, int) or isinstance(position, bool) or found.keys() != {"snapshot"}:
         raise Problem(422, "no_snapshot", 'Expected {"snapshot": n}, one of those that GET lists.')
     return Json(await service.done(model.restore(position, key, digest_of(b"restore", body) if key else b"")))

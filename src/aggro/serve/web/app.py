@@ -56,21 +56,26 @@ class Application:
         began, service = time.perf_counter(), self.service
         request, name, headers = Request(scope, receive), "other", HEADERS
         try:
+            # Before the route is looked up: strangers do not learn which paths there are.
             self.guard.check(scope)
             route = self.routes.find(scope)
             name, headers = route.name, route.headers
             if route.scope != PUBLIC:
                 check_scope(service, request, route.scope)
+            # A parameter that nobody reads is refused, as unknown fields are.
             if scope["query_string"] and not route.takes_query:
                 check_query(request)
             answer = await route.do(service, request)
         except Exception as error:
+            # Errors of our own must not show in answers; problem_of logs them and hides the details.
             problem = error if isinstance(error, Problem) else problem_of(error)
             answer = answer_of(problem, plainly=scope["path"].startswith("/v2"))
+        # Refusals get the headers too.
         answer.raw_headers = [*answer.raw_headers, *headers]
         try:
             await answer(scope, receive, send)
         finally:
+            # In finally: a client that goes away in the middle is counted as well.
             service.count(name, answer.status_code, time.perf_counter() - began)
 
 
@@ -89,6 +94,7 @@ class Routes:
         """Have requests of a method and a path handled."""
         methods = self._paths.setdefault(parts_of(path)[0], {})
         methods[method] = route
+        # HEAD is answered by the same handler; the server leaves the body out.
         if method == "GET":
             methods["HEAD"] = route
 
@@ -107,6 +113,7 @@ class Routes:
 
 def parts_of(path: str) -> tuple[tuple[str, ...], str]:
     """What tells a path from others, and the name in it."""
+    # No path has more parts than this, so the rest of a longer one stays together and matches nothing.
     parts = path.split("/", 4)
     for place in (1, 2):  # /label-studio/{name}/setup, /v1/models/{name}/learn
         if len(parts) > place + 1 and parts[place] in NAMED and parts[place + 1]:
@@ -121,6 +128,7 @@ def problem_of(error: Exception) -> Problem:
         LOG.error("%s", one_line(error))
         text = "The disk could not be written, so nothing was done. Send it again."
         return Problem(503, "not_stored", text, retry_after=5)
+    # The client quotes the number, and the log tells what happened, without details leaving the server.
     number = secrets.token_hex(4)
     LOG.error("Fault %s: %s", number, trace(error))
     return Problem(500, "fault", f"A fault of the service. Its log has the details under {number}.")

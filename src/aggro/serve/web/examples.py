@@ -45,6 +45,7 @@ async def predict(service: Service, request: Request) -> Response:
         return found, read_examples(found, service.limits, PREDICT_KEYS)
 
     body, examples = await read(service, raw, understood)
+    # Nearly all requests hold nothing but the records and skip the flags.
     if len(body) > 1:  # not the records alone
         wanted = {name: flag(body, name) for name in ("probabilities", "reasons", "store")}
         if any(wanted.values()) or examples.ids:
@@ -63,6 +64,7 @@ def flag(body: dict[str, Any], name: str) -> bool:
 async def predicted(service: Service, model: Model, examples: Examples) -> list[Any]:
     """The predictions; what may take long, or may have to be compiled, is done off the event loop."""
     with model.replicas.reading() as side:
+        # Short work on compiled code runs here: handing it to a thread would take longer than the prediction.
         if side.ready and len(examples.records) <= PREDICTED_AT_ONCE:
             return model.predict(examples, side)
         return await service.in_thread(lambda: model.predict(examples, side))
@@ -79,6 +81,7 @@ async def predict_more(
             answer["predictions"] = model.predict(examples, side)
             if wanted["probabilities"]:
                 answer["probabilities"] = model.probabilities(examples, side)
+            # Of an empty model there is no prediction, and nothing to explain.
             if wanted["reasons"]:
                 answer["reasons"] = [
                     model.explain(record, None, side) if prediction is not None else None
@@ -89,12 +92,15 @@ async def predict_more(
     if examples.ids or wanted["store"]:
         from aggro.serve.web.guard import check_scope
 
+        # Reading suffices to predict, but storing records changes what waits, which needs "learn".
         check_scope(service, request, "learn")
         ids = stored_ids(examples)
+        # A record that waits already keeps its first prediction, and the answer repeats that one.
         stored = await service.done(model.waiting.put(ids, examples.records, answer["predictions"], [None] * len(ids)))
         answer["predictions"] = stored
         answer["ids"] = ids
     if examples.one:
+        # One record gets single fields; many get lists under plural names.
         return {singular(name): values[0] for name, values in answer.items()}
     return dict(answer)
 
@@ -107,8 +113,10 @@ def stored_ids(examples: Examples) -> list[str]:
     """An id for each record, made where none was sent."""
     sent: list[str | None] = examples.ids or [None] * len(examples.records)
     for id in sent:
+        # Ids of this form name places in the journal; a sent one would shadow an entry.
         if id is not None and id.startswith(MADE):
             raise Problem(422, "bad_id", f"Ids that begin with {MADE!r} are made by the service.")
+    # Random, so that nobody can guess the id of another client's record.
     return [secrets.token_hex(12) if id is None else id for id in sent]
 
 
@@ -125,12 +133,14 @@ async def line_by_line(
     blocks: AsyncIterator[tuple[int, Examples]], answers: Callable[[Examples], Awaitable[list[dict[str, Any]]]]
 ) -> Response:
     """Answer each block of a stream with a line for each record; what is wrong in the first has a status of its own."""
+    # The first block is answered before the status is sent: mistakes mostly show at once.
     first = await anext(blocks, None)
     begun = None if first is None else await answers(first[1])
 
     async def lines() -> AsyncIterator[bytes]:
         found = begun
         while found is not None:
+            # The answer goes out while later lines are still to come, so neither side holds the whole stream.
             yield b"".join(dump(one) + b"\n" for one in found)
             try:
                 block = await anext(blocks, None)
@@ -163,11 +173,13 @@ async def learn_lines(service: Service, request: Request, model: Model, allowed:
     key, learned, last = key_of(request), 0, 0
     try:
         async for number, examples, text in blocks_with_text(service, request, allowed):
+            # Each block has a key of its own, so a stream that is sent again skips the blocks that were learned.
             block_key = None if key is None else f"{key}#{number}"
             answer = await service.done(model.learn(examples, block_key, digest_of(b"lines", text)))
             learned += answer["learned"]
             last = number
     except Problem as problem:
+        # Earlier blocks stay learned; the client learns from here where to go on.
         problem.details |= {"learned": learned, "after_line": last}
         raise
     return Json({"learned": learned})
@@ -188,9 +200,11 @@ async def blocks_with_text(
     lines: list[tuple[int, bytes]] = []
     async for number, line in lines_of(service, request):
         lines.append((number, line))
+        # Blocks bound the memory of a stream, and each is one entry and one commit.
         if len(lines) == service.limits.stream_block:
             yield lines[-1][0], block(service, lines, allowed), b"\n".join(text for _, text in lines)
             lines = []
+    # The last block, which is seldom full.
     if lines:
         yield lines[-1][0], block(service, lines, allowed), b"\n".join(text for _, text in lines)
 
@@ -201,6 +215,7 @@ def block(service: Service, lines: list[tuple[int, bytes]], allowed: tuple[str, 
     ids: list[str | None] = []
     for number, line in lines:
         try:
+            # Each line is checked like a request of its own, so the message can name it.
             one = read_examples(parsed(service, line), service.limits, allowed, by_id="label" in allowed)
         except Problem as problem:
             raise Problem(problem.status, problem.code, f"Line {number:,}: {problem.message}") from None
@@ -208,6 +223,7 @@ def block(service: Service, lines: list[tuple[int, bytes]], allowed: tuple[str, 
             raise Problem(422, "many", f"Line {number:,}: a line has one record.")
         found.records += one.records
         found.labels += one.labels
+        # Filled up where a line has none, so that weights and ids stay in step with the records.
         found.weights += one.weights or [1.0]
         ids += one.ids or [None]
     if any(id is not None for id in ids):
@@ -243,16 +259,19 @@ async def asked(service: Service, model: Model, examples: Examples) -> list[dict
     ids = stored_ids(examples)
 
     def judge() -> tuple[list[Any], list[float]]:
+        # One copy for predictions and probabilities.
         with model.replicas.reading() as side:
             try:
                 shares = model.probabilities(examples, side)
             except Problem as problem:
+                # A model without probabilities asks about everything, as one that knows nothing does.
                 if problem.code != "no_probabilities":
                     raise
                 shares = [None] * len(ids)
             return model.predict(examples, side), [probability(one) for one in shares]
 
     predictions, chances = await service.in_thread(judge)
+    # The draw decides; p is stored with it, because the answer counts 1/p times.
     chosen = [i for i, p in enumerate(chances) if asks(p)]
     if chosen:
         await service.done(
@@ -277,12 +296,15 @@ async def answer(service: Service, request: Request) -> Response:
         return await learn_lines(service, request, model, ANSWERING)
     key, body = key_of(request), await body_of(service, request)
     found = parsed(service, body)
+    # Not a field of examples: it only says whose lease this is.
     person = found.pop("person", None) if isinstance(found, dict) else None
     examples = read_examples(found, service.limits, ANSWERING, by_id=True)
+    # Before learning, so that two people never answer the same example.
     for id in examples.ids:
         if id is not None:
             service.leases.check(model, id, person if isinstance(person, str) else None)
     done = await service.done(model.learn(examples, key, digest_of(b"answer", body) if key else b""))
+    # Ended only after the commit: if learning fails, the example stays with this person.
     for id in examples.ids:
         service.leases.end(model, str(id))
     return Json(done)
@@ -332,7 +354,9 @@ async def question(service: Service, request: Request) -> Response:
     if wanted is not None:
         check_id(wanted, service.limits)
 
+    # Off the event loop: scoring candidates and reading the store take a while.
     def find() -> dict[str, Any]:
+        # The lease first: progress is of the moment at which the example is shown.
         found = service.leases.next(model, person, wanted)
         waiting, asked = model.waiting.counts()
         board = model.board_now()
@@ -361,11 +385,13 @@ async def explain(service: Service, request: Request) -> Response:
         check_query(request, ("record", "label"))
         if "record" not in request.query_params:
             raise Problem(422, "no_record", "The query parameter 'record' is missing; it is a record as JSON.")
+        # Query parameters are texts, so the record is JSON inside one.
         body: Any = {name: as_json(service, text) for name, text in request.query_params.items()}
     else:
         body = await json_of(service, request)
     if not isinstance(body, dict) or "record" not in body or body.keys() - {"record", "label"}:
         raise Problem(422, "no_record", 'Expected {"record": {...}} and, if you like, a "label".')
+    # The record has the limits that it has when it is predicted.
     check_record(body["record"], service.limits)
     label = body.get("label")
     if label is not None:
@@ -383,6 +409,7 @@ def as_json(service: Service, text: str) -> Any:
     try:
         return parse_text(text, service.limits.number_digits)
     except Problem:
+        # A broken object is a mistake; any other text, such as a label, may stand without quotes.
         if text[:1] in ("{", "["):
             raise
         return text

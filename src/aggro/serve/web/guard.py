@@ -60,26 +60,33 @@ class Guard:
     def check(self, scope: Scope) -> None:
         """Refuse a request, or note its headers and its sender's token."""
         headers: dict[bytes, bytes] = {}
+        # Counted, because a dict keeps one of two Host headers, and a proxy may have read the other.
         hosts = 0
         for name, value in scope["headers"]:
             hosts += name == b"host"
             headers[name] = value
         sent_host = headers.get(b"host", b"")
+        # Good hosts are remembered as bytes, which saves decoding and parsing with each request.
         if hosts != 1 or sent_host not in self.known:
             if hosts != 1 or not self.knows(sent_host.decode("latin-1")):
                 raise Problem(421, "unknown_host", "The Host header does not name this server. See --allow-host.")
+            # A bound: with tokens any address passes, so a client could send a new port each time.
             if len(self.known) < KNOWN_CLIENTS:
                 self.known.add(sent_host)
+        # Only a browser can be made to send requests by a page of another site; programs send none of these headers.
         if scope["method"] not in SAFE_METHODS and not BROWSERS.isdisjoint(headers):
             check_origin(headers, sent_host.decode("latin-1"))
         sent = headers.get(b"authorization")
         token = None if sent is None else self.service.tokens.find(bearer(sent))
+        # Refused even where no token is needed: the sender expects that its token is checked.
         if sent is not None and token is None:
             raise Problem(401, "bad_token", "The token is not known.")
         if self.service.needs_token and token is None and not is_public(scope["path"]):
             raise Problem(401, "no_token", "A token is needed: send the header 'Authorization: Bearer <token>'.")
         scope["token"], scope["sent"] = token, headers
+        # By token where there is one: behind a proxy all clients share an address.
         client = token.name if token is not None else (scope.get("client") or ("",))[0]
+        # Last, so that requests without a valid token cannot use up the rate of one.
         self.rates.check(client)
 
     def knows(self, host: str) -> bool:
@@ -87,12 +94,14 @@ class Guard:
         name = host_of(host)
         if name in self.hosts:
             return True
+        # Rebinding needs a name, so an address is safe; without tokens only names of this machine pass.
         return self.service.needs_token and is_address(name)
 
 
 def host_of(host: str) -> str:
     """The name in a Host header, without the port."""
     name, colon, port = host.rpartition(":")
+    # An address such as ::1 also ends in a colon and digits, but what is before it ends with a colon.
     if colon and port.isdigit() and not name.endswith(":"):
         return name.lower()
     return host.lower()
@@ -114,11 +123,14 @@ def names_of_this_machine() -> tuple[str, ...]:
 def check_origin(headers: dict[bytes, bytes], host: str) -> None:
     """Refuse what a page of another site makes a browser send (CSRF)."""
     origin = headers.get(b"origin")
+    # "null", which sandboxed pages send, has no host and is refused as well.
     if origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host.lower():
         raise Problem(403, "other_origin", "Requests from pages of other sites are refused.")
+    # Newer browsers say it themselves, also where they send no Origin.
     if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
         raise Problem(403, "other_site", "Requests from pages of other sites are refused.")
     kind = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    # The types that a page may send across sites without asking first. All others need a preflight.
     if kind in FORM_TYPES:
         raise Problem(415, "form", "Forms are not read. Send JSON with the header 'Content-Type: application/json'.")
 
@@ -148,6 +160,7 @@ def is_public(path: str) -> bool:
 def check_scope(service: Service, request: Request, scope: str) -> None:
     """Refuse what the sender's token does not allow."""
     token: Token | None = request.scope.get("token")
+    # Without tokens in use the service is open to whoever reaches it.
     if token is None and not service.needs_token:
         return
     if token is None:
@@ -167,10 +180,12 @@ class Rates:
         """Count a request; refuse it if there were too many within the last second."""
         now = self.clock()
         left, then = self._clients.get(client, (self.rate, now))
+        # The bucket fills as time passes, up to one second's worth.
         left = min(self.rate, left + (now - then) * self.rate)
         if left < 1.0:
             text = f"More than {self.rate:g} requests a second."
             raise Problem(429, "too_many_requests", text, retry_after=1)
+        # A bound on memory; clearing gives every client a full bucket, which is the mild error.
         if client not in self._clients and len(self._clients) >= CLIENTS:
             self._clients.clear()
         self._clients[client] = (left - 1.0, now)

@@ -80,6 +80,7 @@ def described(model: Model) -> dict[str, Any]:
 
     with model.replicas.reading() as side:
         columns = learners.facts_of(side.learner).get("columns", {})
+    # The columns as learned so far: a model of records has no fixed schema. -1 stands for any number of rows.
     inputs = [
         {"name": name, "datatype": "FP64" if role == "number" else "BYTES", "shape": [-1, 1]}
         for name, role in columns.items()
@@ -111,6 +112,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     text = request.headers.get(LENGTH)
     if text is None:
         return body, b""
+    # isdigit alone accepts digits that int() reads but no client means.
     if not text.isascii() or not text.isdigit() or int(text) > len(body):
         raise Problem(400, "bad_length", "Inference-Header-Content-Length is not the length of the JSON.")
     return body[: int(text)], body[int(text) :]
@@ -119,6 +121,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
 def read_tensors(inputs: list[Any], rest: bytes, batch: int, columns: int) -> list[Tensor]:
     """All inputs, as lists of rows."""
     tensors = []
+    # All sizes are checked against limits before they are multiplied or used to slice.
     if len(inputs) > columns:
         raise Problem(422, "too_many_columns", f"{len(inputs):,} inputs; {columns:,} are allowed.")
     for one in inputs:
@@ -134,20 +137,24 @@ def read_tensors(inputs: list[Any], rest: bytes, batch: int, columns: int) -> li
         width = shape[1] if len(shape) == 2 else 1
         if not 0 < width <= columns:
             raise Problem(422, "bad_shape", f"{short(name)} has {width:,} values a row; 1 to {columns:,} are allowed.")
+        # A tensor with this parameter has its bytes behind the JSON, in the order of the inputs.
         size = (
             (one.get("parameters") or {}).get("binary_data_size") if isinstance(one.get("parameters"), dict) else None
         )
         if size is None:
             values = flat(one.get("data"))
         else:
+            # Slicing past the end would give short data without an error.
             if not is_count(size) or size > len(rest):
                 raise Problem(400, "bad_length", f"The binary data of {short(name)} are not there.")
             values, rest = from_binary(rest[:size], kind, name), rest[size:]
         if len(values) != shape[0] * width:
             raise Problem(422, "bad_shape", f"{short(name)} has {len(values):,} values, not {shape[0] * width:,}.")
         tensors.append(Tensor(name, [values[i * width : (i + 1) * width] for i in range(shape[0])]))
+    # Columns are joined row by row, so all must have as many rows.
     if len({len(tensor.rows) for tensor in tensors}) != 1:
         raise Problem(422, "lengths_differ", "The inputs have different numbers of rows.")
+    # Bytes left over mean that client and server disagree about the layout, so the values cannot be trusted.
     if rest:
         raise Problem(400, "bad_length", f"{len(rest):,} bytes are left behind the last input.")
     return tensors
@@ -168,12 +175,15 @@ def from_binary(data: bytes, kind: str, name: str) -> list[Any]:
     """The values of a binary tensor."""
     if kind != "BYTES":
         size = np.dtype(DATATYPES[kind]).itemsize
+        # frombuffer would raise its own error here.
         if len(data) % size:
             raise Problem(400, "bad_length", f"The binary data of {short(name)} are no whole number of {kind}.")
         values: list[Any] = np.frombuffer(data, DATATYPES[kind]).tolist()
+        # JSON cannot hold NaN or infinity; binary can, so they are refused here.
         if kind.startswith("FP") and not all(map(math.isfinite, values)):
             raise Problem(422, "not_finite", f"{short(name)} has values that are not finite.")
         return values
+    # BYTES: each text has its length in front, four bytes little-endian.
     values, place = [], 0
     while place < len(data):
         length = int.from_bytes(data[place : place + 4], "little")
@@ -189,6 +199,7 @@ def from_binary(data: bytes, kind: str, name: str) -> list[Any]:
 
 def as_records(tensors: list[Tensor]) -> list[Any]:
     """A record for each row."""
+    # One wide tensor is a matrix of features: its rows are the records.
     if len(tensors) == 1 and len(tensors[0].rows[0]) > 1:
         return tensors[0].rows
     wide = next((tensor for tensor in tensors if len(tensor.rows[0]) > 1), None)
@@ -197,11 +208,13 @@ def as_records(tensors: list[Tensor]) -> list[Any]:
     names = [tensor.name for tensor in tensors]
     if len({*names}) != len(names):
         raise Problem(422, "duplicate_key", "Two inputs have the same name.")
+    # Also for a single column: its name tells the model which one it is.
     return [dict(zip(names, row, strict=True)) for row in zip(*(flat(t.rows) for t in tensors), strict=True)]
 
 
 def answered(model: Model, request: dict[str, Any], predictions: list[Any]) -> Response:
     """The answer, in JSON or with binary data, as was asked for."""
+    # The protocol has no missing value in a tensor, so an empty model is an error.
     if any(one is None for one in predictions):
         raise Problem(409, "nothing_learned", "The model has learned nothing yet.")
     kind = datatype_of(model)
@@ -215,6 +228,7 @@ def answered(model: Model, request: dict[str, Any], predictions: list[Any]) -> R
         return Json(answer)
     data = as_binary(values)
     output["parameters"] = {"binary_data_size": len(data)}
+    # The client finds the data by the length of the JSON, which goes into a header of its own.
     header = dump(answer)
     headers = {LENGTH: str(len(header))}
     return Response(header + data, media_type="application/octet-stream", headers=headers)
@@ -224,6 +238,7 @@ def wants_binary(request: dict[str, Any]) -> bool:
     """Whether the client wants the output as binary data; a problem if it wants another output."""
     outputs = request.get("outputs")
     parameters = request.get("parameters")
+    # Without a list of outputs the parameter of the whole request counts.
     if not outputs:
         return isinstance(parameters, dict) and parameters.get("binary_data_output") is True
     if not isinstance(outputs, list) or not all(isinstance(one, dict) for one in outputs):

@@ -56,6 +56,7 @@ async def predict(service: Service, request: Request) -> Response:
     model, body = model_of(service, request), await json_of(service, request)
     control = control_in(field(body, "label_config", str), model)
     records = [record_of(task) for task in field(body, "tasks", list)]
+    # read_examples refuses an empty list; here no tasks are no error.
     if not records:
         return Json({"results": [], "model_version": version_of(model)})
     examples = read_examples({"records": records}, service.limits, ("record",))
@@ -65,6 +66,7 @@ async def predict(service: Service, request: Request) -> Response:
 def guesses(model: Model, control: Control, examples: Examples) -> dict[str, Any]:
     """The answer to ``predict``."""
     version = version_of(model)
+    # One copy for predictions and probabilities, so that the score is that of the label.
     with model.replicas.reading() as side:
         predictions = model.predict(examples, side)
         try:
@@ -75,6 +77,7 @@ def guesses(model: Model, control: Control, examples: Examples) -> dict[str, Any
     for prediction, share in zip(predictions, shares, strict=True):
         found: dict[str, Any] = {"result": result_of(control, prediction), "model_version": version}
         if control.kind == "choices":
+            # A score of 0 where the interface lacks the label: the task then counts as the least certain.
             found["score"] = (share or {}).get(str(prediction), 0.0) if found["result"] else 0.0
         results.append(found)
     return {"results": results, "model_version": version}
@@ -88,6 +91,7 @@ async def webhook(service: Service, request: Request) -> Response:
     if action in LEARNED:
         for annotation, task in annotations_in(body):
             id = id_of(annotation)
+            # The old label is taken back first, under the same id that the new one gets.
             if action == "ANNOTATION_UPDATED":
                 undone += await done(service, model.undo(id))
             learned += await learn(service, model, annotation, task, id)
@@ -113,6 +117,7 @@ async def done(service: Service, future: Any) -> bool:
     try:
         await service.done(future)
     except Problem as problem:
+        # Webhooks may come twice; the second must not fail.
         if problem.code not in KNOWN_BEFORE:
             raise
         return False
@@ -133,6 +138,7 @@ def field(body: Any, name: str, kind: type) -> Any:
 
 def control_in(config: str, model: Model) -> Control:
     """The first tag of a labelling interface that suits the model's task."""
+    # Entities can expand without bound, so declarations are refused before the parser sees them.
     if "<!" in config.replace("<!--", ""):
         raise Problem(422, "bad_config", "A labelling interface must not have a document type or entities.")
     try:
@@ -142,8 +148,10 @@ def control_in(config: str, model: Model) -> Control:
     for tag in root.iter():
         kind = tag.tag.lower() if isinstance(tag.tag, str) else ""
         if CONTROLS.get(kind) == model.task and tag.get("name") and tag.get("toName"):
+            # An alias, where there is one, is what Label Studio writes into results.
             choices = [one.get("alias") or one.get("value") or "" for one in tag.iter() if one.tag == "Choice"]
             return Control(kind, tag.get("name", ""), tag.get("toName", "").split(",")[0], tuple(choices))
+    # Nothing suits: the message names the tags that would.
     wanted = " or ".join(f"<{kind.title()}>" for kind, task in CONTROLS.items() if task == model.task) or "no tag"
     raise Problem(
         422, "no_control", f"The labelling interface has no {wanted}; the model {model.name!r} does {model.task}."
@@ -160,6 +168,7 @@ def annotations_in(body: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The annotations of a webhook, each with its task; Label Studio sends one of each, or lists."""
     annotations = body.get("annotation")
     if isinstance(annotations, dict):
+        # Matched by id, since the two lists need not be in the same order.
         return [(annotations, field(body, "task", dict))]
     found = field(body, "annotation", list)
     tasks = {number_in(task, "id"): task for task in field(body, "task", list)}
@@ -184,12 +193,14 @@ def label_in(annotation: dict[str, Any], model: Model) -> Any:
     if annotation.get("was_cancelled"):
         return None
     results = annotation.get("result")
+    # An interface may have several tags; results of those that do not suit the task are passed over.
     for one in results if isinstance(results, list) else []:
         kind = one.get("type") if isinstance(one, dict) else None
         value = one.get("value") if isinstance(one, dict) else None
         if not isinstance(kind, str) or CONTROLS.get(kind) != model.task or not isinstance(value, dict):
             continue
         found = value.get(kind)
+        # Numbers and ratings stand alone; choices come as a list.
         if not isinstance(found, list):
             return found
         if len(found) > 1:
@@ -205,12 +216,14 @@ def result_of(control: Control, prediction: Any) -> list[dict[str, Any]]:
     """A prediction as the result of an annotation; empty if there is none that the interface could show."""
     value: Any = prediction
     if control.kind == "choices":
+        # A class that the interface does not offer could not be shown, and would be an invalid annotation.
         if str(prediction) not in control.choices:
             return []
         value = [str(prediction)]
     elif prediction is None:
         return []
     elif control.kind == "rating":
+        # Stars begin at 1.
         value = max(1, round(prediction))
     place = {"from_name": control.name, "to_name": control.to_name, "type": control.kind}
     return [{**place, "value": {control.kind: value}}]

@@ -52,9 +52,11 @@ async def invocations(service: Service, request: Request) -> Response:
 def from_csv(body: bytes) -> list[Any]:
     """Records of a CSV with a header."""
     try:
+        # newline="" leaves line ends inside quotes as they are; strict refuses broken quotes.
         rows = list(csv.DictReader(io.StringIO(body.decode("utf-8"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise Problem(400, "not_csv", f"The body is not CSV: {short(str(error))}.") from None
+    # DictReader puts surplus cells under None.
     if any(None in row for row in rows):
         raise Problem(400, "not_csv", "A line has more cells than the header.")
     return [dict(row) for row in rows]
@@ -72,6 +74,7 @@ def from_json(body: Any) -> list[Any]:
         return from_columns(value)
     if not isinstance(value, list):
         raise Problem(422, "bad_form", f"{given[0]!r} must be a list, or an object of columns.")
+    # A list of plain numbers is one column, as MLflow reads it.
     if given[0] in ("instances", "inputs") and value and not isinstance(value[0], dict | list | str):
         return [{"x0": one} for one in value]
     return value
@@ -82,10 +85,12 @@ def from_split(value: Any) -> list[Any]:
     if not isinstance(value, dict) or not isinstance(value.get("data"), list):
         raise Problem(422, "bad_form", "'dataframe_split' must be an object with 'columns' and 'data'.")
     columns, rows = value.get("columns"), value["data"]
+    # Rows without names are lists of numbers.
     if columns is None:
         return list(rows)
     if not isinstance(columns, list) or any(not isinstance(row, list) or len(row) != len(columns) for row in rows):
         raise Problem(422, "bad_form", "Each row of 'data' must have a cell for each of 'columns'.")
+    # pandas numbers the columns of a plain array; x0, x1, ... are the names of a list's numbers everywhere here.
     names = [name if isinstance(name, str) else f"x{finite(name)}" for name in columns]
     return [dict(zip(names, row, strict=True)) for row in rows]
 

@@ -26,16 +26,19 @@ async def ready(service: Service, request: Request) -> Response:
 
 async def metrics(service: Service, request: Request) -> Response:
     """Counters in Prometheus' text format."""
+    # In a thread: the counts come from the database.
     lines = await service.in_thread(lambda: list(exposed(service)))
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
 def exposed(service: Service) -> Iterator[str]:
     models = [*service.models]
+    # Each board is copied once, so that all metrics of a model are of the same moment.
     boards = {model.name: model.board_now() for model in models}
     waiting = {model.name: model.waiting.counts() for model in models}
 
     def each(value: Any) -> list[Sample]:
+        # None leaves the sample out: an error that is not known yet is not an error of 0.
         return [({"model": model.name}, float(found)) for model in models if (found := value(model)) is not None]
 
     yield from family(
@@ -81,5 +84,6 @@ def followed(service: Service) -> Iterator[str]:
         yield from family(name, "counter", text, samples)
     running = [(labels, 0.0 if one.failed else 1.0) for labels, one in of]
     yield from family("aggro_follow_running", "gauge", "Whether the broker is still followed.", running)
+    # Brokers that cannot tell have no sample.
     lags = [(labels, float(lag)) for labels, one in of if (lag := one.lag()) is not None]
     yield from family("aggro_follow_lag", "gauge", "Messages of a broker that were not read yet.", lags)

@@ -43,6 +43,7 @@ def document() -> dict[str, Any]:
 
 def described(operation: Operation) -> dict[str, Any]:
     found: dict[str, Any] = {"operationId": operation.name, "summary": operation.summary}
+    # Two paths share this handler, and an operationId must be unique.
     if operation.path.startswith("/v1/models/{name}/invocations"):
         found["operationId"] += "-of-model"
     parameters = [
@@ -64,6 +65,7 @@ def described(operation: Operation) -> dict[str, Any]:
             content["application/x-ndjson"] = {"schema": {"type": "string"}}
         for kind in operation.kinds:
             content[kind] = {"schema": {"type": "string", "format": "binary"}}
+        # Only PUT, which makes the default learner without one, may come without a body.
         found["requestBody"] = {"required": operation.method != "PUT", "content": content}
     kind = operation.gives
     schema = {"type": "object"} if kind == "application/json" else {"type": "string"}
@@ -72,14 +74,17 @@ def described(operation: Operation) -> dict[str, Any]:
     }
     plainly = operation.path.startswith("/v2")
     refused = {"schema": {"$ref": "#/components/schemas/" + ("PlainError" if plainly else "Error")}}
+    # Listed for every operation, since guard and limits refuse before the handler.
     for status in REFUSED:
         answers[status] = {"description": "Refused, with the reason", "content": {"application/json": refused}}
     if operation.lines:
         answers["200"]["content"]["application/x-ndjson"] = {"schema": {"type": "string"}}
+    # Here 503 is an answer of the handler and no problem, so its schema differs.
     if operation.path in ("/ready", "/ping", "/v2/health/ready"):
         answers["503"] = {"description": "Not yet", "content": {kind: {"schema": schema}}}
     found["responses"] = answers
     if operation.scope != PUBLIC:
+        # The empty alternative: where the server runs without tokens, none is sent.
         found["security"] = [{"token": []}, {}]
         found["description"] = f"Needs a token of the scope {operation.scope}, where tokens are needed."
     return found

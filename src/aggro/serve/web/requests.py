@@ -30,6 +30,7 @@ class Json(Response):
 
     def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
         """The headers; nearly always these two alone."""
+        # Starlette's own way builds the list from a dict; two headers written directly take a fraction of that.
         if headers:
             super().init_headers(headers)
         else:
@@ -71,10 +72,12 @@ async def next_part(service: Service, request: Request) -> tuple[bytes, bool]:
     try:
         first = coming.send(None)  # type: ignore[attr-defined]
     except StopIteration as arrived:
+        # The coroutine ended without waiting: the part was in the server's buffer.
         message = arrived.value
     else:
         try:
             async with asyncio.timeout(service.limits.read_timeout):
+                # The first step cannot be undone, so the rest of the coroutine is driven from where it stands.
                 message = await Begun(coming, first)
         except TimeoutError:
             wait = service.limits.read_timeout
@@ -98,10 +101,12 @@ class Begun:
 
     def __await__(self) -> Generator[Any, Any, Any]:
         step = self.first
+        # The loop of "yield from": results and exceptions of the event loop go to the coroutine, its steps back.
         while True:
             try:
                 sent = yield step
             except BaseException as error:
+                # A timeout arrives here as an exception; the coroutine must see it, to clean up.
                 act, value = self.coroutine.throw, error
             else:
                 act, value = self.coroutine.send, sent
@@ -116,9 +121,11 @@ async def body_of(service: Service, request: Request, most: int | None = None) -
     most = service.limits.body if most is None else most
     refuse_compressed(request)
     length = request.scope["sent"].get(b"content-length", b"")
+    # The length is announced, so an oversized body is refused unread; 18 digits bound the conversion to int.
     if length.isdigit() and (len(length) > 18 or int(length) > most):
         await refuse_large(service, request, f"The body is longer than the {most:,} bytes that are allowed.")
     body, more = await next_part(service, request)
+    # Most bodies come in one part, which is then neither collected nor copied.
     if more:
         found, size = [body], len(body)
         while more and size <= most:
@@ -126,6 +133,7 @@ async def body_of(service: Service, request: Request, most: int | None = None) -
             found.append(body)
             size += len(body)
         body = b"".join(found)
+    # Checked again: a chunked body announces no length.
     if len(body) > most:
         await refuse_large(service, request, f"The body is longer than the {most:,} bytes that are allowed.", more)
     return body
@@ -138,6 +146,7 @@ async def refuse_large(service: Service, request: Request, text: str, more: bool
     connection that is reset. One that asks before it sends (``Expect: 100-continue``) need not send anything.
     """
     left = DRAINED if more and b"expect" not in request.scope["sent"] else 0
+    # Bounded in bytes and in time: draining is a favour to honest clients, not a duty.
     with suppress(Problem, TimeoutError):
         async with asyncio.timeout(DRAIN_TIME):
             while more and left > 0:
@@ -174,13 +183,16 @@ async def lines_of(service: Service, request: Request) -> AsyncIterator[tuple[in
     """The lines of a body that are not empty, as they come, with their numbers from 1."""
     rest, number = b"", 0
     async for part in parts(service, request):
+        # Split only where a line ends, so that a long line in many parts is not searched again with each.
         *whole, rest = (rest + part).split(b"\n") if b"\n" in part else [rest + part]
         for line in whole:
             number += 1
             if line.strip():
                 yield number, line
+        # A body of lines has no bound of its own, so each line needs one.
         if len(rest) > service.limits.body:
             await refuse_large(service, request, f"A line has more than {service.limits.body:,} bytes.")
+    # The last line may lack its newline.
     if rest.strip():
         yield number + 1, rest
 

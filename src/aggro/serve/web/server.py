@@ -75,6 +75,7 @@ class Joining:
 
 def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
     """A connection that is closed if no request begins on it for some time, or if there are too many of them."""
+    # Shared by all connections of this server, in the one thread of the event loop.
     open_now: set[Any] = set()
 
     class Patient(Protocol):  # type: ignore[misc,valid-type]
@@ -82,9 +83,11 @@ def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(Joining(transport, self.loop))  # type: ignore[arg-type]
+            # Accepted all the same, to be answered: a closed socket would not tell the client why.
             self.surplus = len(open_now) >= limits.connections
             if not self.surplus:
                 open_now.add(self)
+            # A client that connects and stays silent must not hold a place for ever.
             self.first = self.loop.call_later(1.0 if self.surplus else limits.idle_timeout, self.nothing_came)
 
         def data_received(self, data: bytes) -> None:
@@ -95,11 +98,13 @@ def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
                 super().data_received(data)
 
         def nothing_came(self) -> None:
+            # cycle is set by the protocol with the first request; from then on its own timeouts hold.
             if getattr(self, "cycle", None) is None:
                 self.transport.close()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self.first.cancel()
+            # discard: a surplus connection was never in the set.
             open_now.discard(self)
             super().connection_lost(exc)
 
@@ -110,6 +115,7 @@ def too_many_connections() -> bytes:
     """The whole answer to a request on a connection too many."""
     body = dump(Problem(503, "too_many_connections", "Too many connections are open. Try again.").body())
     head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close"
+    # Written by hand, once: under overload no request object should be made for a refusal.
     return f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -133,8 +139,10 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """SIGINT, SIGTERM and SIGHUP end the server in order."""
         before = {}
+        # Python allows signal handlers in the main thread only.
         if threading.current_thread() is threading.main_thread():
             for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                # Windows has no SIGHUP.
                 number = getattr(signal, name, None)
                 if number is not None:
                     before[number] = signal.signal(number, self.handle_exit)
@@ -149,6 +157,7 @@ def bound(host: str, port: int) -> socket.socket:
     """A socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # else asyncio leaves Nagle on
+    # So that a restart need not wait until old connections of the port have timed out.
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
@@ -163,6 +172,7 @@ def serve(service: Service, sock: socket.socket, listening: Callable[[], None]) 
     sys.setswitchinterval(SWITCH)
     warnings.simplefilter("ignore", UserWarning)  # about rows, which their sender would have to be told
     allow_files(OPEN_FILES)
+    # Compiled in the background: /health answers at once, /ready when this is done.
     threading.Thread(target=warm, args=(service,), name="aggro-warm", daemon=True).start()
     server_of(service, listening).run(sockets=[sock])
 
@@ -187,17 +197,20 @@ def server_of(service: Service, listening: Callable[[], None]) -> Server:
 
 def warm(service: Service) -> None:
     """Have the code compiled that requests will need; the service is ready then."""
+    # Models of the same description share compiled code, so each description is compiled once.
     for spec in {str(model.spec): model.spec for model in service.models}.values():
         if not spec.get("uploaded"):
             try:
                 learners.warm_up(spec)
             except Exception as error:  # requests will compile what they need
                 LOG.warning("Nothing was compiled for %s: %s", spec.get("learner"), one_line(error))
+    # The specialised code of the models themselves: their numbers of classes and columns are not in the description.
     for model in service.models:
         try:
             model.warm()
         except Exception as error:
             LOG.warning("%s: not compiled: %s", model.name, one_line(error))
+    # Garbage goes first, or freeze would keep it for ever.
     gc.collect()
     gc.freeze()  # what is there now stays: the collector need not go over it again and again
     service.warm = True
@@ -208,6 +221,7 @@ def allow_files(most: int) -> None:
     with suppress(ImportError, ValueError, OSError):
         import resource
 
+        # The soft limit is often 1024; raising it up to the hard one needs no rights.
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
         if soft < wanted:

@@ -57,11 +57,13 @@ class Service:
                 self._delivering = True
                 loop.call_soon_threadsafe(self._deliver)
 
+        # The client gets an answer in time; the job itself stays in the queue and is done.
         timer = loop.call_later(self.limits.answer_timeout, self._give_up, waiter)
         future.add_done_callback(tell)
         try:
             return await waiter
         finally:
+            # Otherwise each request would leave a timer with its future for minutes.
             timer.cancel()
 
     def _deliver(self) -> None:
@@ -78,6 +80,7 @@ class Service:
 
     @staticmethod
     def _give_up(waiter: asyncio.Future[Any]) -> None:
+        # The client may have gone, which cancels the future.
         if not waiter.done():
             text = "The request is still in the queue. Send it again, with the same Idempotency-Key."
             waiter.set_exception(Problem(503, "timeout", text, retry_after=5))

@@ -68,6 +68,8 @@ def use(variant: Variant) -> None:
                 model.partial_fit(rows, labels, sample_weight=np.ones(len(y)))
                 model.fit(rows, labels)
                 asked(model, rows)
+                if variant.classifies:  # several passes end with held-out rows, which calibrate probabilities
+                    variant.new(max_iter=2).fit(rows, labels)
             for rows in (X, as_dicts(X), as_pairs(X)):
                 model = variant.new()
                 for row, target in zip(rows, labels.tolist(), strict=True):

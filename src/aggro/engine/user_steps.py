@@ -77,7 +77,7 @@ def recalled(name: str, module: str) -> OwnStep:
 
 
 @overload
-def step(function: Callable[[float, float, float], float], *, name: str | None = None, hinge: bool = True) -> OwnStep: ...
+def step(function: Callable[[float, float, float], float], *, name: str | None = ..., hinge: bool = ...) -> OwnStep: ...
 
 
 @overload

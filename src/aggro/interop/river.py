@@ -56,6 +56,7 @@ class River:
 
     def predict_many(self: Any, X: Any) -> Any:
         """The prediction for each row of a frame, as ``predict_one`` would give it; a column of the same library."""
+        # A model that has learned nothing answers as predict_one does; an empty frame gives an empty column.
         if not len(X) or model_of(self) is None:
             return column_beside(X, [self.predict_one({})] * len(X))
         return column_beside(X, self.predict_chunk(self._chunk_of(X)))
@@ -106,6 +107,7 @@ def column_beside(X: Any, values: Any) -> Any:
         return pa.chunked_array([pa.array(values)])
     import pandas as pd
 
+    # The index of the frame, so that the column can be joined to it.
     return pd.Series(values, index=X.index)
 
 
@@ -132,6 +134,7 @@ class RiverClassifier(River):
         """The probabilities for each row of a frame, a column for each class seen; a frame of the same library."""
         if not len(X) or model_of(self) is None:
             return table_beside(X, {})
+        # Columns in the order of classes_, like scikit-learn's.
         shares = self.proba_chunk(self._chunk_of(X))
         return table_beside(X, dict(zip(self.classes_.tolist(), shares.T, strict=True)))
 
@@ -181,16 +184,19 @@ MANNERS: dict[str, tuple[type[Any], type[Any]]] = {
 def with_seed(init: Callable[..., None]) -> Callable[..., None]:
     """``__init__`` with River's name of ``random_state`` beside ours."""
     signature = inspect.signature(init)
+    # Learners that draw nothing get no seed either.
     if "random_state" not in signature.parameters:
         return init
 
     @wraps(init)
     def seeded(self: Any, *values: Any, seed: Any = None, **named: Any) -> None:
         init(self, *values, **named)
+        # Kept under River's name as well, since its clone() reads parameters by name.
         self.__dict__["seed"] = seed
         if seed is not None:
             self.random_state = seed
 
+    # The signature lists it, since River and scikit-learn find parameters there.
     one = inspect.Parameter("seed", inspect.Parameter.KEYWORD_ONLY, default=None)
     seeded.__signature__ = signature.replace(parameters=[*signature.parameters.values(), one])  # type: ignore[attr-defined]
     return seeded
@@ -208,6 +214,7 @@ def made(name: str, learner: type[Any], task: str, module: str, init: Any = None
     # The learner's examples chain learn_one, which River's models do not.
     doc = (learner.__doc__ or name).partition("    Examples\n")[0]
     body = {"__doc__": doc, "__module__": module, "__init__": with_seed(init or learner.__init__)}
+    # The order of bases matters: our manners adapt the learner's calls, and River's base comes last as a mark.
     own = (OfRecords,) if learner is RECORD_ENTRY.load() else ()
     return type(name, (*own, manners, learner, kind), body)
 

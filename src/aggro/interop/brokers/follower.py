@@ -38,6 +38,7 @@ class Follower(Intake):
         super().__init__(learner, options, kept)
         self.path, self.source, self.labels = path, source, labels
         self.notes: list[str] = []  # what the user should know, in sentences
+        # What others have kept in the file's position is saved again with it.
         self._other = {name: value for name, value in (position or {}).items() if name != KEPT_AS}
         self._early = {id: (label, Message(*message)) for id, label, message in kept.get("early", [])}
         self._whole = True  # the learner has learned all up to the place, and nothing else
@@ -56,6 +57,7 @@ class Follower(Intake):
     ) -> Counts:
         """Follow until nothing came for ``idle`` seconds, or ``until`` says that it is enough, or for ever."""
         try:
+            # The file's place decides, so messages that were read and not saved come again.
             for source in self._sources():
                 self.notes += source.open(self.at, self.read)
             self._write_and_acknowledge()  # what a killed process may not have done
@@ -77,6 +79,7 @@ class Follower(Intake):
                     report(self)
         finally:
             self._ending = True
+            # Interrupted inside a batch, the model matches no place: it is not saved, and the batch comes again.
             if self._whole:
                 try:
                     self.commit(final=True)
@@ -88,17 +91,21 @@ class Follower(Intake):
         records = self._calling(self.source, lambda: self.source.read(self.options.batch, POLL_SECONDS))
         labels: list[Message] = []
         if (second := self.labels) is not None:
+            # Only one of the two reads waits, so a silent stream does not slow the other down.
             labels = self._calling(second, lambda: second.read(self.options.batch, 0.0 if records else POLL_SECONDS))
         self._whole = False
         if second is None:
             self.take(records)
         else:
+            # Records before labels: most labels then find their record waiting.
             self._keep_all(records)
             self._take_labels(labels)
         self.passed([*records, *labels])
         self._whole = True
         self._dirty |= bool(records or labels)
+        # Large models take long to save, and are saved less often, so that most of the time goes to learning.
         due = max(self.options.every, SAVING_SHARE * self._save_took)
+        # Also when nothing came: the stream rests, and a crash should cost nothing that was learned.
         if not (records or labels) or len(self.to_write) >= MOST_TO_WRITE or time.monotonic() - self._saved >= due:
             self.commit()
         return len(records) + len(labels)
@@ -116,6 +123,7 @@ class Follower(Intake):
     def _keep(self, message: Message, record: dict[str, Any]) -> None:
         """Predict a record, which then waits for its label; or learn it, if the label came first."""
         id = id_in(record, self.options.id)
+        # A label inside the record must not become a feature of it.
         record.pop(self.options.label, None)
         if not record:
             raise Malformed("it has no fields")
@@ -141,12 +149,15 @@ class Follower(Intake):
                 self.bury(message, str(error))
                 continue
             store = waiting_in(self.learner)
+            # The usual case: the record came first.
             if store is not None and id in store.rows:
                 self._label(message, id, label)
+            # Two labels before the record: nobody can tell which is right; the first one stays.
             elif id in self._early:
                 self.bury(message, f"another label for the id {id!r} came before, and its record has not come yet")
             else:
                 self._early[id] = label, message
+                # Dicts keep their order, so the first key is the oldest.
                 if len(self._early) > MOST_EARLY:
                     oldest = next(iter(self._early))
                     self.bury(self._early.pop(oldest)[1], f"no record with the id {oldest!r} waits for a label")
@@ -165,11 +176,13 @@ class Follower(Intake):
     def commit(self, final: bool = False) -> None:
         """Save the model with its place, then write what is to be written, then acknowledge."""
         if self._dirty and model_of(self.learner) is not None:
+            # Saved before anything is written or acknowledged: the file is what a restart believes.
             start = time.monotonic()
             self._save()
             self._saved = time.monotonic()
             self._save_took = self._saved - start
             self._write_and_acknowledge()
+            # Only now: if the broker fails in between, the next commit does all of it again.
             self._dirty = False
         else:  # a model that has learned nothing cannot be saved; what it writes is the same after a restart
             self._write()
@@ -188,6 +201,7 @@ class Follower(Intake):
 
     def _write(self) -> None:
         streams: dict[str, list[Any]] = {}
+        # By stream, in order, so that each broker call carries many entries.
         for stream, entry in self.to_write:
             streams.setdefault(stream, []).append(entry)
         for stream, entries in streams.items():

@@ -6,9 +6,11 @@ import copy
 import math
 import pickle
 
+import numba
 import numpy as np
 import pytest
 from learners.linear import twins
+from numba.core import event
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -347,6 +349,18 @@ def test_the_same_function_again_takes_its_place():
     assert [kept.predict_one([1.0]), by_name.predict_one([1.0])] == [1.0, 0.5]
     assert PARegressor(step=new, epsilon=0.0).learn_one([1.0], 1.0).predict_one([1.0]) == 0.5
     assert kept.learn_one([1.0], 2.0).predict_one([1.0]) == 2.0
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_a_new_step_compiles_no_learner():
+    """Its function alone: the code of the pass is that of the built-in steps."""
+    X, y = stream(Variant(NUMBERS))
+    PARegressor(step=own_pa1).partial_fit(X, y)
+    with event.install_recorder("numba:compile") as found:
+        new = aggro.step(lambda loss, q, C: min(C, loss / q), name="as_new")
+        PARegressor(step=new).partial_fit(X, y)
+    modules = {entry.data["dispatcher"].py_func.__module__ for _, entry in found.buffer}
+    assert not [name for name in modules if name.startswith(("aggro.learners", "aggro.engine.passes"))]
 
 
 def test_a_step_may_change_while_a_model_learns():

@@ -16,17 +16,16 @@ ogd    no problem of its own: a step of C down    C where ℓ > 0
 A weight s on the row scales C and nothing else. For a row that was divided by m, ℓ and q are those of the divided row,
 and the same solution reads with C·m for pa1 and ogd and C·m² for pa2 and ls: multiplicative learners divide rows.
 
-A step of one's own (``engine.user_steps``) stands where a built-in step's number does, as a tuple of a type of its
-own, by which Numba finds its function when it compiles the pass.
+A user's step (``engine.user_steps``) has a number of its own, and the settings hold the address of its compiled function
+beside it. So all steps share the kernels of the pass.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, NamedTuple
 
-from aggro.engine.jit.choice import chosen_by_type
 from aggro.engine.jit.compile import inline
+from aggro.engine.jit.functions import call_function
 
 
 class Step(IntEnum):
@@ -43,27 +42,24 @@ PA, PA1, PA2, LS, OGD = (int(step) for step in Step)
 PASSIVE_AGGRESSIVE = (Step.PA, Step.PA1, Step.PA2, Step.LS)  # those that solve a problem
 
 
-class OwnCode(NamedTuple):
-    """What the settings hold for a step of one's own; each step has a subclass, a type to itself."""
-
-    hinge: int
-
-
-OWN_SIZES: dict[type | None, Any] = {}  # by that type: the compiled (step, loss, q, C, m) -> τ
+OWN_HINGED, OWN_SIGNED = 5, 6  # users' steps, with a hinge and without: see ``engine.user_steps``
 
 
 @inline
 def has_hinge(step):
     """Whether rows without loss are passed over."""
-    if hasattr(step, "hinge"):
-        return step.hinge != 0
-    else:
-        return step != LS
+    return step != LS and step != OWN_SIGNED
 
 
 @inline
-def built_in_size(step, loss, q, C, m):
-    """τ of a step of this file."""
+def is_own(step):
+    """Whether this is the number of a user's step."""
+    return step >= OWN_HINGED
+
+
+@inline
+def step_size(step, loss, q, C, m):
+    """τ of a built-in step for a row that was divided by m; 1.0 for a row as it is."""
     if step == PA:
         return loss / q
     if step == PA1:
@@ -73,5 +69,7 @@ def built_in_size(step, loss, q, C, m):
     return loss / (q + 0.5 / (C * m * m))
 
 
-# τ for a row that was divided by m (1.0 for a row as it is): (step, loss, q, C, m) -> τ
-step_size = chosen_by_type("step_size", lambda kind: OWN_SIZES.get(kind, built_in_size))
+@inline
+def own_step_size(address, loss, q, C):
+    """τ of a user's step, by the address of its function, for a row as it is."""
+    return call_function(address, loss, q, C, 1.0)

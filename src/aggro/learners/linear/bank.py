@@ -40,7 +40,7 @@ from aggro.engine.rows import (
     norm,
 )
 from aggro.engine.rule import LIVE, SEEN, Rule, Tally, eights, grown_into, new_tally, zeros
-from aggro.engine.steps import OwnCode
+from aggro.engine.steps import is_own
 from aggro.learners.linear.forgetting import (
     CHOSEN_MEAN,
     PLAIN_MEAN,
@@ -114,7 +114,7 @@ class BankParams(NamedTuple):
     """The settings of a bank, as numbers."""
 
     problem: int
-    step: int | OwnCode  # a step of one's own, or 0 for the members' own
+    step: int  # the number of a user's step, or 0: then ``members`` tells the built-in step of each
     span: int  # columns a problem: 1 for a single member, else the members, in whole eights
     members: np.ndarray  # (5, 8) or (5, span): cap, ridge, floor, edge and share of q of each
     edge: float  # the margin m, or the insensitivity ε
@@ -125,6 +125,7 @@ class BankParams(NamedTuple):
     squared: int  # whether the steps minimise the square of a number's loss, by which numbers are judged then
     scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
     map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
+    own: int = 0  # the address of a user's step
 
     @property
     def to_number(self) -> bool:
@@ -415,7 +416,7 @@ def update(state, params, X, i, y, s, out, q):
     usable = q > TINY_SCALE  # else it is a row of zeros
     moved = False
     if usable:
-        stepped = hasattr(params.step, "hinge")
+        stepped = is_own(params.step)
         # User-defined steps are called for one model at a time; built-in ones take eight members at once.
         if params.problem == JOINT and params.span > 1 and not stepped:
             joint_moves_of_eights(state, params, y, s, scores, left, q, moves)
@@ -500,12 +501,9 @@ BANK = Rule(
 @inline
 def can_use_fast_path(state, params):
     """Whether the fast path applies: the steps are built-in, at most one mean is kept, and only judgements fade."""
-    if hasattr(params.step, "hinge"):
-        # Fading weights need σ in every score and step, which the loop without rare cases leaves out.
-        return False
-    else:
-        still = params.keep == 1.0 and state.scale[WEIGHTS_SCALE] == 1.0
-        return params.span > 1 and params.average <= CHOSEN_MEAN and still
+    # Fading weights need σ in every score and step, which the loop without rare cases leaves out.
+    still = params.keep == 1.0 and state.scale[WEIGHTS_SCALE] == 1.0
+    return params.span > 1 and params.average <= CHOSEN_MEAN and still and not is_own(params.step)
 
 
 @inline

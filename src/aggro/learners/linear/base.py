@@ -189,14 +189,16 @@ class Linear(WaitingRows, PreparedWeights):
         if plain_rule(rule) is LINE:
             step, C = members[0]
             number = int(problem == Problem.NUMBER)
-            return LineParams(number, code_of(step), C, edge, bias, average, keep, scale, mapping, squared)
+            chosen, own = code_of(step)
+            return LineParams(number, chosen, C, edge, bias, average, keep, scale, mapping, squared, own)
         table = members_table(members, edge, problem)
         # A column for each member if they compete; otherwise one per problem, and the table alone is padded.
         span = table.shape[1] if self._is_grid() else 1
-        own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else 0
+        chosen, own = code_of(members[-1][0]) if isinstance(members[-1][0], OwnStep) else (0, 0)
         # Which iterate is best may change with the stream, so that judgements of iterates always fade.
         judged = keep_of(JUDGED) if average >= CHOSEN_MEAN else keep
-        return BankParams(int(problem), own, span, table, edge, bias, average, keep, judged, squared, scale, mapping)
+        preparation = squared, scale, mapping, own
+        return BankParams(int(problem), chosen, span, table, edge, bias, average, keep, judged, *preparation)
 
     def _rule(self, rule: Rule) -> Rule:
         """The version of a rule for mapped rows, for scaled rows, or the rule itself, as the parameters say."""

@@ -57,7 +57,7 @@ from aggro.engine.jit.lanes import (
 )
 from aggro.engine.limits import HUGE
 from aggro.engine.rule import LIVE
-from aggro.engine.steps import Step, step_size
+from aggro.engine.steps import Step, is_own, own_step_size
 from aggro.engine.user_steps import OwnStep
 from aggro.learners.model.features import frozen
 
@@ -108,10 +108,10 @@ def tau(params, g, gap, q, s):
     cap, floor = members[CAP_ROW, g] * s, members[FLOOR_ROW, g]
     # A user-defined step: C, in the place of the cap, is scaled by the row's weight, and the result may be
     # anything.
-    if hasattr(params.step, "hinge"):
+    if is_own(params.step):
         if gap <= floor:
             return 0.0
-        step = step_size(params.step, gap, q, cap, 1.0)
+        step = own_step_size(params.own, gap, q, cap)
         return step if np.isfinite(step) else 0.0
     # A hinge with no loss asks for no step; ``ls`` has the floor −∞ and always moves.
     elif gap <= 0.0 and floor == 0.0:

@@ -29,7 +29,7 @@ from aggro.engine.limits import HUGE, LARGEST_SQUARE, LONGEST_ROW_NORM, TINY_SCA
 from aggro.engine.prepare.feature_maps.parts import NO_MAP, MapParams
 from aggro.engine.rows import add, dot_norm, is_allowed
 from aggro.engine.rule import SEEN, Rule, Tally, grown_into, new_tally
-from aggro.engine.steps import OwnCode, has_hinge, step_size
+from aggro.engine.steps import has_hinge, is_own, own_step_size, step_size
 from aggro.learners.linear.forgetting import (
     WEIGHTS_SCALE,
     Scale,
@@ -56,7 +56,7 @@ class LineParams(NamedTuple):
     """The settings of a binary classifier (regression = 0) or a regressor (regression = 1), as numbers."""
 
     regression: int
-    step: int | OwnCode
+    step: int
     C: float
     edge: float  # the margin m, or the insensitivity ε
     bias: float  # 1.0 with an intercept, else 0.0
@@ -65,6 +65,7 @@ class LineParams(NamedTuple):
     scale: int = 0  # how rows are scaled: see ``engine.prepare.scaling``
     map: MapParams = NO_MAP  # how they are mapped: see ``engine.prepare.feature_maps``
     squared: int = 0  # whether the step minimises the square of a number's loss
+    own: int = 0  # the address of a user's step
 
     @property
     def to_number(self) -> bool:
@@ -131,6 +132,8 @@ def coefficient(params, y, s, f, q):
     # ``ls`` moves on a negative gap, too: its loss is a square.
     if gap <= 0.0 and has_hinge(params.step):
         return 0.0
+    if is_own(params.step):
+        return sign * own_step_size(params.own, gap, q, params.C * s)
     return sign * step_size(params.step, gap, q, params.C * s, 1.0)
 
 

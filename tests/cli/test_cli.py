@@ -41,6 +41,12 @@ def test_help_and_version(capsys):
         (["demo", "--rows", "many"], "--rows"),
         (["demo", "--rows", "7"], "100"),
         (["demo", "--colour"], "--colour"),
+        (["train", "rows.csv"], "Missing option '--model'. Add --model FILE (save the model to this file)."),
+        (
+            ["label", "rows.csv"],
+            "Missing option '--model'. Add --model FILE (train this model; an existing one continues).",
+        ),
+        (["predict", "m.aggro"], "Missing argument 'DATA'. Usage: aggro predict [OPTIONS] "),
         (["demo", "--page", "/nowhere/at/all.html"], "there is no folder /nowhere/at"),
         (["demo", "--page", "/"], "is a folder"),
     ],

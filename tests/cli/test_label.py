@@ -259,6 +259,8 @@ def test_a_model_that_is_there_goes_on(label, data, tmp_path, monkeypatch):
     undone, again, _ = label("m.aggro", most=4, changes=dict.fromkeys(range(1, 5), "undo"))
     assert undone["answered"] == 0
     assert again[-1] == questions[0]
+    # Also when the run is taken up: the settings would not be taken.
+    assert "leave --learner and --set out" in mistake("label", path, "--model", model, "--set", "C=1")
     learner, start = aggro.load(model), aggro.load(tmp_path / "m.aggro.start")
     assert np.array_equal(learner.estimator_.estimator_.coef_, start.estimator_.estimator_.coef_)
 
@@ -275,6 +277,10 @@ def test_seed_labels(label, data, tmp_path):
     _, questions, _ = label("m.aggro", most=5, options=["--seed-labels", seeds])
     assert questions[0]["guess"] in ("up", "down")
     assert aggro.load(tmp_path / "m.aggro").estimator_.n_kept_ == 15
+    given = ("label", path, "--model", tmp_path / "m.aggro")
+    assert "was begun with C=auto, not C=7" in mistake(*given, "--seed-labels", seeds, "--set", "C=7")
+    assert "was begun with max_features=" in mistake(*given, "--seed-labels", seeds, "--set", "max_features=7")
+    label("m.aggro", most=0, options=["--seed-labels", seeds, "--learner", "PAClassifier", "--set", "C=auto"])
     seeds.unlink()  # what was learned from it is kept
     (tmp_path / "m.aggro").unlink()
     assert label("m.aggro", most=0)[0]["answered"] == 5
@@ -404,7 +410,9 @@ def test_another_run_is_refused(label, data, tmp_path):
     assert "has answers to other data" in mistake("label", other, "--model", model)
     assert "was begun with --label None, not x" in mistake("label", data[0], "--model", model, "--label", "x")
     assert "was begun with --delta 0.1, not 0.2" in mistake("label", data[0], "--model", model, "--delta", "0.2")
-    assert "another learner" in mistake("label", data[0], "--model", model, "--set", "C=7")
+    assert "was begun with C=auto, not C=7. Repeat" in mistake("label", data[0], "--model", model, "--set", "C=7")
+    said = mistake("label", data[0], "--model", model, "--learner", "arow")
+    assert "was begun with --learner PAClassifier, not AROWClassifier. Repeat" in said
     assert label("m.aggro", 1, options=["--delta", "0.1", "--set", "C=auto"])[0]["answered"] == 3
 
 

@@ -99,5 +99,8 @@ def test_a_class_that_was_undone_leaves_the_menu(table, tmp_path):
     assert given == none == answered == back
     assert given.startswith("[p] up   [d] down   [s] skip")  # those that were given stay
     assert one == one_again
+    for menu, name in zip(result["menus"][1:3], ("sideways", "another class of rows"), strict=True):
+        assert menu.split("\n")[0] == f" (Esc to go back): {name}"
+        assert name not in menu.partition("row ")[0].partition(name)[2]  # it was typed, and is not said again
     assert one.startswith("[p] up   [d] down   [i] sideways   [s] skip")
-    assert two.startswith("[p] up   [d] down   [i] sideways   [o] other   [s] skip")
+    assert two.startswith("[p] up   [d] down   [i] sideways   [a] another class of rows   [s] skip")

@@ -14,6 +14,7 @@ import pytest
 from encoding.twins import Twin
 
 from aggro.encoding.cells import as_moments, as_numbers, as_strings, columns_of, sample_of, spelled
+from aggro.encoding.dates import in_reach
 from aggro.encoding.encoder import MOST_COLUMNS, Encoder, Options
 from aggro.streams.tables.roles import ISO, NOTHING_SAID, Column, Role
 
@@ -259,6 +260,12 @@ def test_moments_in_all_forms():
     assert moments_of([1704067200, 1704067200000, "x", 1e30, -1e30]) == ([1704067200.0] * 2 + [None] * 3, 3)
     assert moments_of(pyarrow.array([1704067200, 1704067200000])) == ([1704067200.0] * 2, 0)
     assert moments_of(np.array([1704067200, 1704067200000])) == ([1704067200.0] * 2, 0)
+
+
+@pytest.mark.filterwarnings("error::DeprecationWarning")
+def test_moments_of_any_unit_are_clipped_without_a_warning():
+    moments = np.array(["2024-01-01", "NaT", "20000-01-01"], "M8[D]")
+    assert in_reach(moments).tolist() == [datetime(2024, 1, 1), None, datetime(9999, 12, 31, 23, 59, 59)]
 
 
 def test_dates_beyond_pythons_years():

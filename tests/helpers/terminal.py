@@ -253,7 +253,14 @@ def undone(plan: dict) -> dict:
     """New classes whose answers are taken back; what the keys then are."""
     person = Person(*plan["arguments"], "--model", plan["model"])
     menus = [person.look()]
-    for key, typed in (("+", "sideways\n"), ("+", "other\n"), ("u", ""), ("u", ""), ("d", ""), ("u", "")):
+    for key, typed in (
+        ("+", "sideways\n"),
+        ("+", "another class of rows\n"),
+        ("u", ""),
+        ("u", ""),
+        ("d", ""),
+        ("u", ""),
+    ):
         person.press(key)
         if typed:
             person.look("Enter")

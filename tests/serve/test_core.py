@@ -44,6 +44,19 @@ def crashed(models: Models) -> None:
     models._lock_file.close()
 
 
+def rebuilt(models, tmp_path) -> Models:
+    """The models again, after their database was damaged beyond reading."""
+    crashed(models)
+    for name in ("aggro.db-wal", "aggro.db-shm"):
+        (tmp_path / "data" / name).unlink(missing_ok=True)
+    (tmp_path / "data" / "aggro.db").write_bytes(b"rubbish" * 1000)
+    return Models(tmp_path / "data", SMALL)
+
+
+def full(change):
+    raise StoreError("The disk could not be written: full.")
+
+
 def problem(future) -> Problem:
     with pytest.raises(Problem) as caught:
         future.result()
@@ -141,6 +154,16 @@ def test_the_journal_is_bounded(models):
     assert len([*model.folder.glob("*.aggro")]) <= SMALL.snapshots
 
 
+def test_the_database_stops_growing_when_the_journal_is_full(models):
+    model = models.find("default")
+    text, pages = "words " * 500, []
+    for k in range(8):
+        model.learn(many([({"plan": "pro", "note": f"{k} {i} {text}"}, "stays") for i in range(100)])).result()
+        model.run(lambda: None).result()
+        pages.append(models.store.one("PRAGMA page_count")[0])
+    assert pages[-1] <= pages[3]  # what the oldest entries took is used again
+
+
 def test_an_earlier_snapshot_comes_back(models, tmp_path):
     model = models.find("default")
     teach(model, customers(30))
@@ -225,22 +248,82 @@ def test_a_database_that_cannot_be_read_is_set_aside(models, tmp_path):
     teach(model, customers(40))
     model.snapshot().result()
     before = bits(model)
-    crashed(models)
-    for name in ("aggro.db-wal", "aggro.db-shm"):
-        (tmp_path / "data" / name).unlink(missing_ok=True)
-    (tmp_path / "data" / "aggro.db").write_bytes(b"rubbish" * 1000)
-    with Models(tmp_path / "data", SMALL) as again:
+    with rebuilt(models, tmp_path) as again:
         assert bits(again.find("default")) == before
         assert "damaged" in again.notes[0]
+
+
+def test_a_model_of_a_rebuilt_database_is_still_the_one_that_was_described(models, tmp_path):
+    spec = learners.check_spec({"learner": "PAClassifier", "settings": {"C": 2.0}})
+    model, _ = models.create("second", spec)
+    teach(model, customers(20))
+    model.snapshot().result()
+    with rebuilt(models, tmp_path) as again:
+        assert again.create("second", spec) == (again.find("second"), False)  # PUT may be repeated
+        teach(again.find("second"), customers(5, seed=1), start=20)
+        before = bits(again.find("second"))
+        crashed(again)
+    with Models(tmp_path / "data", SMALL) as third:
+        assert bits(third.find("second")) == before
+
+
+def test_a_model_that_has_lost_its_snapshot_is_never_made_anew_from_what_is_left(models, tmp_path):
+    model = models.find("default")
+    teach(model, customers(20))
+    model.snapshot().result()
+    with rebuilt(models, tmp_path) as again:
+        teach(again.find("default"), customers(5, seed=1), start=20)
+        crashed(again)
+    for file in model.folder.glob("*.aggro"):
+        file.write_bytes(b"rubbish")
+    with Models(tmp_path / "data", SMALL) as third:
+        assert "default" in third.failed
+
+
+def test_a_folder_without_a_good_snapshot_goes_to_no_other_model(models, tmp_path):
+    model, _ = models.create("second", learners.check_spec({}))
+    teach(model, customers(20))
+    model.snapshot().result()
+    for file in model.folder.glob("*.aggro"):
+        file.write_bytes(b"rubbish")
+    with rebuilt(models, tmp_path) as again:
+        third, _ = again.create("third", learners.check_spec({}))
+        assert third.number > model.number
+        assert "second" in (model.folder / "model.json").read_text()
+
+
+def test_a_model_is_created_while_another_of_its_name_is_being_deleted(models, monkeypatch):
+    models.create("second", learners.check_spec({}))
+    found, forget = [], models._forget
+
+    def forget_slowly(number):
+        other = threading.Thread(target=lambda: found.append(models.create("second", learners.check_spec({}))[1]))
+        threads.append(other)
+        other.start()
+        other.join(0.3)
+        forget(number)
+
+    threads = []
+    monkeypatch.setattr(models, "_forget", forget_slowly)
+    models.delete("second")
+    threads[0].join()
+    assert found == [True]
+
+
+def test_a_model_that_cannot_be_deleted_can_be_deleted_later(models, monkeypatch):
+    models.create("second", learners.check_spec({}))
+    with monkeypatch.context() as patch:
+        patch.setattr(models.store, "write", full)
+        with pytest.raises(StoreError):
+            models.delete("second")
+    models.delete("second")
+    assert models.create("second", learners.check_spec({}))[1]
 
 
 def test_a_full_disk_learns_nothing(models, monkeypatch):
     model = models.find("default")
     teach(model, customers(20))
     before = bits(model)
-
-    def full(change):
-        raise StoreError("The disk could not be written: full.")
 
     with monkeypatch.context() as patch:
         patch.setattr(models.store, "write", full)
@@ -434,6 +517,15 @@ def test_a_model_is_compared_with_one_that_needs_no_record():
         board.add({}, label, "a", "")
     assert (board.plain_error, board.commonest) == (pytest.approx(2 / 3), "b")
     assert Board.from_json(board.as_json()).as_json() == board.as_json()
+
+
+def test_a_long_curve_of_answers_keeps_its_newest_point():
+    board = Board("classification")
+    for k in range(25 * 300):
+        board.add({}, "a", "a", "", 1.0, "a" if k % 3 else "b")
+        if len(board.gain) > 1 and board.answered % 25 == 0:
+            assert board.gain[-1][0] == board.answered
+    assert len(board.gain) <= 256
 
 
 def label_by_hand(models, n):

@@ -7,6 +7,7 @@ import hmac
 import logging
 import pickle
 import socket
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -40,6 +41,36 @@ async def asked(service, method, path, token=None, **options):
 
 def ask(*arguments, **options):
     return asyncio.run(asked(*arguments, **options))
+
+
+@pytest.mark.parametrize("when", ["before", "while"])
+def test_a_revoked_token_is_refused_at_once(service, monkeypatch, when):
+    tokens = service.tokens
+    token = tokens.add("shop", "learn")
+    assert tokens.find(token) is not None
+    write, listed = tokens.store.write, tokens.listed
+
+    def asked_before(change):
+        assert tokens.find(token) is not None  # a request just before the commit
+        return write(change)
+
+    def read_slowly():
+        rows = listed()
+        revoking.start()  # the commit comes after the list was read, and before it is kept
+        revoking.join(0.5)
+        return rows
+
+    if when == "before":
+        monkeypatch.setattr(tokens.store, "write", asked_before)
+        tokens.revoke("shop")
+    else:
+        revoking = threading.Thread(target=tokens.revoke, args=("shop",))
+        tokens._read = -1.0
+        with monkeypatch.context() as patch:
+            patch.setattr(tokens, "listed", read_slowly)
+            tokens.find(token)
+        revoking.join()
+    assert tokens.find(token) is None
 
 
 def test_a_token_allows_its_scope_and_what_is_below(service):

@@ -141,6 +141,16 @@ def end_of(error: BaseException) -> tuple[int, str] | None:
     return None if message is None else (2, message)
 
 
+def how_to_give(error: Any) -> str:
+    """What to type where Typer says that something is missing; nothing for its other errors."""
+    if type(error).__name__ != "MissingParameter" or error.param is None or error.ctx is None:
+        return ""
+    option, text = error.param, (error.param.help or "").rstrip(".")
+    if option.param_type_name == "option":
+        return f"Add {option.opts[0]} {option.metavar} ({text[:1].lower()}{text[1:]})."
+    return str(error.ctx.get_usage())
+
+
 def mistake_in(error: Exception) -> str | None:
     """What the user can put right, in one line; None if it was not the user."""
     # Our own mistakes say what to do already.
@@ -152,7 +162,7 @@ def mistake_in(error: Exception) -> str | None:
         return f"The plugin's code cannot be compiled: {reason(error)}"
     # Typer's errors have this method, whichever version of it and of Click they come from.
     if hasattr(error, "format_message"):
-        return " ".join(error.format_message().split())
+        return " ".join(f"{error.format_message()} {how_to_give(error)}".split())
     if isinstance(error, OSError):
         where = "What was printed could not be written" if error.filename is None else error.filename
         return f"{os.fsdecode(where) if isinstance(where, bytes) else where}: {error.strerror or error}."

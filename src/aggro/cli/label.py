@@ -268,7 +268,10 @@ class Conversation:
             # Written to the journal before the class gets a key, so that a refused answer leaves no key behind.
             self.session.answer(reply.label, guess)
             self.choices.add(reply.label)
-            self._echo(shown(reply.label))
+            if reply.typed:
+                self.screen.leave()
+            else:
+                self._echo(shown(reply.label))
 
     def _echo(self, text: str) -> None:
         if not self.prints:

@@ -121,7 +121,7 @@ def in_reach(moments: np.ndarray) -> np.ndarray:
     edges = kept.astype(np.int64).astype("datetime64[s]").astype("datetime64[us]")
     near = np.where(kept == seconds, moments, np.zeros(1, moments.dtype)).astype("datetime64[us]")
     found = np.where(kept == seconds, near, edges)
-    found[gone] = np.datetime64("NaT")
+    found[gone] = np.datetime64("NaT", "us")  # with its unit, which newer versions of NumPy ask for
     return found
 
 

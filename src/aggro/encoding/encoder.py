@@ -560,8 +560,7 @@ class Encoder:
         other = type(self)(self.said, self.options)
         # The vocabulary first: restoring forgets nothing in a copy of the same size.
         other.vocabulary = self.vocabulary.copy()
-        other.restore(self.mark())
-        other.moments = self.moments.copy()
+        other.restore(self.mark())  # which has copies of the moments and the counts
         other.sample = {name: list(cells) for name, cells in self.sample.items()}
         return other
 

@@ -113,8 +113,9 @@ class Board:
         if found is not None and (self.answered & (self.answered - 1) == 0 or self.answered % 25 == 0):
             self.gain.append([self.answered, found])
             if len(self.gain) > POINTS:
-                # Every other point goes, so that the list stays short however many answers come.
-                self.gain = self.gain[1::2]
+                # Every other point goes, so that the list stays short however many answers come. Their number is odd
+                # here, so the first and the newest stay.
+                self.gain = self.gain[::2]
 
     def _add_point(self) -> None:
         self.curve.append([self.judged, self.error or 0.0, self.recent_error or 0.0])

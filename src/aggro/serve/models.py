@@ -103,7 +103,9 @@ class Models:
 
     def _from_snapshots(self, store: Store) -> None:
         """Enter the newest good snapshot of each model's folder into an empty database."""
-        for folder in sorted((self.folder / MODELS_FOLDER).glob("*")):
+        # Other names are no folders of models, but somebody's copies.
+        folders = [one for one in (self.folder / MODELS_FOLDER).glob("*") if one.name.isdecimal()]
+        for folder in sorted(folders, key=lambda folder: int(folder.name)):
             try:
                 # model.json repeats name and description outside the database, for this case alone.
                 described = json.loads((folder / "model.json").read_text())
@@ -118,11 +120,20 @@ class Models:
                     LOG.error("%s cannot be used: %s", file, one_line(error))
                     continue
                 number = int(folder.name)
-                # Marked as uploaded: the journal is gone, so the model cannot be rebuilt from its description.
-                spec = {**described["spec"], "uploaded": True}
-                store.execute("INSERT INTO models VALUES (?, ?, ?, '')", number, described["name"], json.dumps(spec))
+                # Described as before, so that a PUT may be repeated. The journal goes on behind the snapshot, so
+                # recovery never takes it for the whole, and makes no empty model of the description.
+                spec = json.dumps(described["spec"])
+                store.execute("INSERT INTO models VALUES (?, ?, ?, '')", number, described["name"], spec)
                 Snapshots(store, number, folder).take(learner, board, position["position"])
                 break
+        # A folder without a good snapshot keeps its number too: what is left in it may be saved by hand.
+        highest = max((int(folder.name) for folder in folders), default=0)
+
+        def reserve(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM sqlite_sequence WHERE name = 'models'")
+            connection.execute("INSERT INTO sqlite_sequence VALUES ('models', ?)", (highest,))
+
+        store.write(reserve)
 
     def _model(self, number: int, name: str, spec: dict[str, Any]) -> Model:
         model = Model(self.store, number, name, spec, self.folder / MODELS_FOLDER / str(number), self.limits)
@@ -215,17 +226,24 @@ class Models:
 
     def delete(self, name: str) -> None:
         """Delete a model and everything about it."""
+        # The lock is held to the end: until then the store has the name, and a new model cannot take it.
         with self._lock:
             # A model that failed to start has no thread to stop.
-            if self.failed.pop(name, None) is not None:
+            if name in self.failed:
                 (number,) = self.store.one("SELECT model FROM models WHERE name = ?", name)
                 self._forget(number)
+                del self.failed[name]
                 return
             model = self.find(name)
+            # Found no more from here on, so that no request stores anything for it behind its end.
             del self._models[name]
-        # Outside the lock: closing waits for all that the model still learns.
-        model.close(snapshot=False)
-        self._forget(model.number)
+            try:
+                model.close(snapshot=False)  # waits for all that it still learns
+                self._forget(model.number)
+            except BaseException:
+                # The store still has it, so it must be there to be deleted once more.
+                self._models[name] = model
+                raise
 
     def _forget(self, number: int) -> None:
         def forget(connection: sqlite3.Connection) -> None:

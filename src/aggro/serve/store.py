@@ -2,7 +2,8 @@
 
 Write-ahead log, ``synchronous=FULL``: what was committed survives a power cut. One thread writes. It takes all that
 waits, writes it in one transaction and answers everyone after the commit, so that a commit's ``fsync`` is shared (group
-commit). Readers have connections of their own and never wait for it.
+commit). Readers have connections of their own and never wait for it. The file does not shrink: pages of what was
+deleted take what comes next, so a journal that is full goes round in the same pages.
 """
 
 from __future__ import annotations
@@ -86,9 +87,7 @@ class Store:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == 0:
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
-        elif version != STORE_FORMAT:
+        if version not in (0, STORE_FORMAT):
             raise StoreError(
                 f"{self.path} was written by another version of aggro (format {version}, not {STORE_FORMAT})."
             )

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import secrets
 import sqlite3
+import threading
 import time
 from dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class Tokens:
         self.store, self.most = store, most
         self._known: list[Token] = []
         self._read = -TOKENS_FRESH
+        self._lock = threading.Lock()  # of these two
 
     def add(self, name: str, scope: str) -> str:
         """Make a token; this is the only time that it is shown."""
@@ -53,8 +55,8 @@ class Tokens:
             self.store.execute("INSERT INTO tokens VALUES (?, ?, ?, ?)", name, hashed(token), scope, time.time())
         except sqlite3.IntegrityError:
             raise Problem(409, "token_exists", f"There is a token named {name!r} already.") from None
-        # The new token must work at once, so the list is read again at the next request.
-        self._read = -TOKENS_FRESH
+        # The new token must work at once.
+        self._read_again()
         return token
 
     def revoke(self, name: str) -> bool:
@@ -63,9 +65,16 @@ class Tokens:
         def delete(connection: sqlite3.Connection) -> bool:
             return connection.execute("DELETE FROM tokens WHERE name = ?", (name,)).rowcount > 0
 
-        self._read = -TOKENS_FRESH
-        # A request that reads the list just before the delete may accept the token for TOKENS_FRESH more.
-        return bool(self.store.write(delete))
+        found = bool(self.store.write(delete))
+        # Only after the commit: a request before it would read the list with the token, and keep it for a while.
+        self._read_again()
+        return found
+
+    def _read_again(self) -> None:
+        """Have the next request read the list from the store."""
+        # The lock waits for a request that has read the old list and is about to keep it.
+        with self._lock:
+            self._read = -TOKENS_FRESH
 
     def listed(self) -> list[Token]:
         """All tokens, by name."""
@@ -74,13 +83,15 @@ class Tokens:
 
     def find(self, token: str) -> Token | None:
         """The token that was sent. Every comparison takes the same time, and all are made."""
-        now = time.monotonic()
         # Read at most once a second: otherwise each request would cost a query.
-        if now - self._read > TOKENS_FRESH:
-            self._known, self._read = self.listed(), now
+        with self._lock:
+            now = time.monotonic()
+            if now - self._read > TOKENS_FRESH:
+                self._known, self._read = self.listed(), now
+            tokens = self._known
         sent, found = hashed(token), None
         # No early exit: the time must not tell how far down the list a token is.
-        for known in self._known:
+        for known in tokens:
             if hmac.compare_digest(known.hash, sent):
                 found = known
         return found

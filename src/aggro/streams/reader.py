@@ -12,6 +12,7 @@ from aggro.streams.formats import RAW_ONLY, find_format
 from aggro.streams.io.files import Source
 from aggro.streams.io.find import Paths, find
 from aggro.streams.settled import Settled
+from aggro.streams.tables.roles import names_in
 
 if TYPE_CHECKING:
     from aggro.streams.io.cuts import Span
@@ -315,11 +316,11 @@ def open(
         "label": label,
         "weight": weight,
         "text": text,
-        "number": _names(number),
-        "category": _names(category),
-        "date": _names(date),
-        "ignore": _names(ignore),
-        "na": _names(na),
+        "number": names_in(number),
+        "category": names_in(category),
+        "date": names_in(date),
+        "ignore": names_in(ignore),
+        "na": names_in(na),
         "decimal": decimal,
         "thousands": thousands,
         "dayfirst": dayfirst,
@@ -335,7 +336,3 @@ def open(
         "named": named,
     }
     return Stream(files, format, chunk_bytes, skip_bad, place, threads, options, cells, raw)
-
-
-def _names(said: str | Sequence[str]) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else tuple(said)

@@ -32,6 +32,7 @@ class Reply(NamedTuple):
 
     what: str
     label: Any = None
+    typed: bool = False  # its name stands on the screen already
 
 
 class Choices:
@@ -293,7 +294,7 @@ class Keys:
             return None
         # A wrong name is said beside the question, which stays open.
         try:
-            return Reply(CLASS, as_label(name, choices.classes))
+            return Reply(CLASS, as_label(name, choices.classes), typed=True)
         except Mistake as error:
             self.say(f"{error} ")
             return None

@@ -1,9 +1,11 @@
 """What a person answered, on disk before the next question.
 
 The file is JSON Lines: first a line that says what the run is, then one for each answer, skip and undo. A line is
-written whole and forced to the disk (fsync) before anything is learned from it, and lines are only ever added. The
-model can be made again from this file and the data, so it is the journal that must not be lost. A last line that a
-killed process has not finished is dropped: nothing was learned from it, and the question is asked again.
+written whole and forced to the disk (fsync) before the next question, and lines are only ever added. The learner in
+memory learns an answer just before it is written, so that what it refuses is not in the file; a model is saved only
+behind its line. So it can be made again from this file and the data, and it is the journal that must not be lost. A
+last line that a killed process has not finished is dropped: no saved model has learned it, and the question is asked
+again.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aggro.streams import Stream
 
 HOW_TO_REPEAT = "Repeat the command that began it, or move {journal} away to start again."
+OWN_SETTINGS = "which has its own learner and parameters: leave --learner and --set out"
 OF_A_PERSON = {"delta": 0.1, "strategy": "margin", "target_rate": None, "random_state": 0, "replay": 2000}
 DEVIATIONS = 1.0  # δ where scores are in units of their deviation
 
@@ -62,7 +63,7 @@ class Run:
         if loaded is None:
             begun = self.gated_anew()
         elif self.learner or self.settings:
-            raise Mistake(f"{self.model} exists and has its own learner and parameters: leave --learner and --set out.")
+            raise Mistake(f"{self.model} exists, {OWN_SETTINGS}.")
         else:
             begun = gated(loaded, self.asking)
         seeded = self._learn_seeds(begun)
@@ -136,10 +137,27 @@ class Run:
                     f"{journal.path} was begun with {spoken} {settings['asking'][name]}, not {value}. {advice}"
                 )
         if self.learner or self.settings:
-            # Made as a new run would make it, since defaults count as well.
-            wanted = settings_of(self.gated_anew())
-            if any(settings[name] != wanted[name] for name in ("learner", "parameters")) and not journal.run["origin"]:
-                raise Mistake(f"{journal.path} was begun with another learner or other parameters. {advice}")
+            self._check_learner(journal, advice)
+
+    def _check_learner(self, journal: Journal, advice: str) -> None:
+        """Refuse another learner, and other parameters, than those that the run was begun with."""
+        from aggro.models.codec import decode
+
+        assert journal.run is not None
+        # The model that was there had its own, so they were not to be given when the run began either.
+        if journal.run["model"] is not None:
+            raise Mistake(f"{journal.path} was begun with {self.model}, {OWN_SETTINGS}.")
+        # Made as a new run would make it, since defaults count as well.
+        then, now = journal.run["settings"], settings_of(self.gated_anew())
+        if then["learner"] != now["learner"]:
+            begun = f"--learner {then['learner']}, not {now['learner']}"
+            raise Mistake(f"{journal.path} was begun with {begun}. {advice}")
+        for part in ("parameters", "records"):
+            for name, value in now.get(part, {}).items():
+                was = then.get(part, {}).get(name)
+                if was != value:
+                    begun = f"{name}={decode(was)}, not {name}={decode(value)}"
+                    raise Mistake(f"{journal.path} was begun with {begun}. {advice}")
 
     def start(self, journal: Journal) -> Any:
         """The learner as it was before the first question."""

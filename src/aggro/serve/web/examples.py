@@ -15,6 +15,7 @@ from aggro.serve.problems import Problem
 from aggro.serve.questions import asks, probability, shown
 from aggro.serve.shapes import MADE, Examples, check_id, check_label, check_record, read_examples
 from aggro.serve.strict_json import dump, parse_text
+from aggro.serve.web.guard import check_scope
 from aggro.serve.web.requests import Json, body_of, check_query, is_lines, json_of, key_of, lines_of, parsed, read
 from aggro.serve.web.service import Service
 
@@ -90,8 +91,6 @@ async def predict_more(
 
     await service.in_thread(ask)
     if examples.ids or wanted["store"]:
-        from aggro.serve.web.guard import check_scope
-
         # Reading suffices to predict, but storing records changes what waits, which needs "learn".
         check_scope(service, request, "learn")
         ids = stored_ids(examples)

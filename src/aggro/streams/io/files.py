@@ -83,8 +83,6 @@ class Source:
                     self._is_array = True
                     file = ArrayLines(_Rejoined(self._head, file), self.title)
                     self._head = _start_of(file)
-            except UnreadableText:
-                raise
             except (*DAMAGE, OSError) as error:
                 raise self.damaged(error) from error
             finally:

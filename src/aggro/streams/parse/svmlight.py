@@ -64,7 +64,7 @@ def skip_query(text, p):
     start = p
     for k in range(u8(4)):
         if text[p] != QUERY[k]:
-            return start, bad_lines.BAD_PAIR if k == u8(0) else bad_lines.BAD_QUERY
+            return start, bad_lines.BAD_QUERY
         p += u8(1)
     first = p
     while u8(text[p]) - ZERO < TEN:

@@ -42,7 +42,6 @@ from aggro.streams.tables.raw import (
     as_floats,
     cells_of,
     looked_at,
-    names_in,
     of_role,
     sample_texts,
     settled_columns,
@@ -50,7 +49,7 @@ from aggro.streams.tables.raw import (
     wanted,
 )
 from aggro.streams.tables.roles import MISSING_MARKS as MISSING_WORDS
-from aggro.streams.tables.roles import Column, Role, as_number
+from aggro.streams.tables.roles import Column, Role, as_number, names_in
 from aggro.streams.tables.text_tables import Table, exact_labels, first_rows, read_tables, settled
 
 if TYPE_CHECKING:

@@ -27,14 +27,13 @@ from aggro.streams.tables.flatten_arrow import flat_array, types_of
 from aggro.streams.tables.raw import (
     Columns,
     looked_at,
-    names_in,
     of_role,
     sample_texts,
     settled_columns,
     split,
     wanted,
 )
-from aggro.streams.tables.roles import Column, Role
+from aggro.streams.tables.roles import Column, Role, names_in
 from aggro.streams.tables.text_tables import Table, exact_labels, expected, first_rows, read_tables, readable, settled
 
 if TYPE_CHECKING:

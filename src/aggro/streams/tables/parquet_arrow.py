@@ -44,13 +44,12 @@ from aggro.streams.tables.raw import (
     Columns,
     cells_of,
     looked_at,
-    names_in,
     of_role,
     settled_columns,
     split,
     wanted,
 )
-from aggro.streams.tables.roles import CELLS_LOOKED_AT, Column, Role
+from aggro.streams.tables.roles import CELLS_LOOKED_AT, Column, Role, names_in
 
 if TYPE_CHECKING:
     from aggro.streams.reader import Stream

@@ -8,7 +8,7 @@ not depend on chunks or threads. With ``columns=``, as a model knows them, nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from aggro.streams.tables.roles import (
     Role,
     Said,
     as_number,
+    names_in,
     present_in,
     settle,
 )
@@ -37,10 +38,6 @@ CHECKED_THROUGH = 2**24  # bytes of text that are looked through for a guess
 NOT_KNOWN = "not known to the model"
 
 Columns = Mapping[str, Column]
-
-
-def names_in(said: str | Iterable[str]) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) else tuple(said)
 
 
 def said_of(options: Mapping[str, Any]) -> Said:

@@ -105,6 +105,11 @@ class Column(NamedTuple):
     )
 
 
+def names_in(said: str | Iterable[str]) -> tuple[str, ...]:
+    """One name or several, as they may be given."""
+    return (said,) if isinstance(said, str) else tuple(said)
+
+
 class Said(NamedTuple):
     """What the user said about columns; the rest is guessed. ``label`` False is for none, True for a name only."""
 

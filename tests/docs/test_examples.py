@@ -76,8 +76,8 @@ def test_a_learner_is_added_by_one_file_and_one_line(tmp_path):
 
     script = tmp_path / "rest.py"
     script.write_text("\n".join([*(example.code for example in rest), THE_REST]), encoding="utf-8")
-    # The script is compiled, in a cache of its own: kernels for a state that exists in this copy alone must not be found
-    # elsewhere. The contract's many settings run as Python, which takes seconds instead of a minute.
+    # The script is compiled, in a cache of its own: kernels for a state that exists in this copy alone must not be
+    # found elsewhere. The contract's many settings run as Python, which takes seconds instead of a minute.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

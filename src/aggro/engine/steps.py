@@ -16,8 +16,8 @@ ogd    no problem of its own: a step of C down    C where ℓ > 0
 A weight s on the row scales C and nothing else. For a row that was divided by m, ℓ and q are those of the divided row,
 and the same solution reads with C·m for pa1 and ogd and C·m² for pa2 and ls: multiplicative learners divide rows.
 
-A user's step (``engine.user_steps``) has a number of its own, and the settings hold the address of its compiled function
-beside it. So all steps share the kernels of the pass.
+A user's step (``engine.user_steps``) has a number of its own, and the settings hold the address of its compiled
+function beside it. So all steps share the kernels of the pass.
 """
 
 from __future__ import annotations

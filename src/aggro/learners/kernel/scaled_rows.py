@@ -14,7 +14,7 @@ from aggro.engine.jit.compile import direct, quick
 from aggro.engine.jit.jumps import address_of, jump
 from aggro.engine.jit.pinned import Pinned, content
 from aggro.engine.passes import AFTER_FIRST_ROW, FIRST_ROW, layout_of, run, suited
-from aggro.engine.prepare.transformed import Alone, most_entries, scale_many, scale_rows
+from aggro.engine.prepare.transformed import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
 from aggro.learners.kernel.support_set import Support, scaling_of
 from aggro.learners.model.features import frozen
@@ -58,7 +58,7 @@ def first_rows(Z: Any, n: int) -> Any:
 
 
 def room_for_rows(state: Support, rows: Any, entries: int, counting: bool) -> tuple[Any, np.ndarray]:
-    """Room for rows when they are scaled and have so many entries, twice each with ``counting``; and for their order."""
+    """Room for rows, of so many entries when they are scaled, twice each with ``counting``; and for their order."""
     times = 2 if counting else 1
     if not isinstance(rows, CSR):
         n = rows.shape[0]
@@ -98,8 +98,8 @@ def learn_scaled(model, row, room, y, s, scale_at, pass_at):
     return np.int64(jump(pass_at, np.int64(0), (one.state, one.params, space.rows, *rest)) < 0)
 
 
-# By the number of the model's layout and the type of the row: ``learn_scaled``, and the addresses that it must be given.
-# To find them takes ten times as long as to learn a row, so it is done once (``learners.model.one_row_code``).
+# ``learn_scaled`` and the addresses that it must be given, by the number of the model's layout and the type of the row.
+# To find them takes ten times as long as to learn a row, so it is done once: see ``learners.model.one_row_code``.
 SCALED_CODE: dict[tuple[int, type], tuple[Any, int, int]] = {}
 
 
@@ -116,11 +116,17 @@ def scaled_code(model: Pinned, row: Pinned, room: Pinned) -> tuple[Any, int, int
 
 
 def learn_row_scaled(model: Model, row: Pinned, entries: int, target: float, weight: float) -> bool:
-    """Learn one row in place, for which there is room, as long as it gets; False if it is not finite. Needs the guard."""
+    """Learn one row in place, of so many entries when it is scaled; False if it is not finite.
+
+    Needs the guard, and room in the state.
+    """
     pinned = model.pinned or model.pin()
     (X,) = row.value
     Z, order = room_for_rows(model.state, X, entries, True)
-    rows: Any = CSR(*map(frozen, Z[:-1]), Z.n_cols) if isinstance(Z, CSR) else frozen(Z)
+    if isinstance(Z, CSR):
+        rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), Z.n_cols)
+    else:
+        rows = frozen(Z)
     room = Pinned(Room(Z, order, rows, frozen(order), True), (Room, type(X)))
     key = model.layout_number, type(X)
     code = SCALED_CODE.get(key)

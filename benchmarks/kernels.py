@@ -2,10 +2,12 @@
 
     AGGRO_DATA=folder python benchmarks/kernels.py peers
     python benchmarks/kernels.py budget
+    python benchmarks/kernels.py single
 
 ``peers`` learns ijcnn1 as it is, in one shuffled pass (RBF, γ = 8, C = 1, ``pa1``), and compares time and test error
 with ``SVC(C=32, gamma=2)`` in the same run. ``budget`` learns a million generated rows with each policy and a budget
-of 100, and prints the time of each tenth of the stream, the size of the model, and the support vectors.
+of 100, and prints the time of each tenth of the stream, the size of the model, and the support vectors. ``single``
+learns rows of ten features one by one, as arrays and as dicts, and in chunks, and prints the time of a row.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.svm import SVC
 
-from aggro import KernelPAClassifier, streams
+from aggro import AutoClassifier, BSGDClassifier, Forgetron, KernelPAClassifier, KernelPARegressor, Projectron, streams
 from aggro.learners.kernel.budget import Policy
 from aggro.testing.variants import arrays
 
@@ -86,5 +88,38 @@ def budget() -> None:
         print(f"| {policy.name.lower()} | {shares} | {sorted(sizes)} | {held} | {wrong:.2f} |", flush=True)
 
 
+def single() -> None:
+    """The same rows, one by one and in chunks of 300: the best of the chunks, and of as many rows one by one."""
+    known, lap, laps = 300, 300, 5
+    X = np.random.default_rng(0).standard_normal((known + laps * lap, 10))
+    product = X[:, 0] * X[:, 1]
+    dicts = [{f"f{j}": value for j, value in enumerate(row)} for row in X.tolist()]
+    print("| µs a row | array | dict | chunk |\n|---|---|---|---|")
+    for kind, y in (
+        (KernelPAClassifier, product > 0.0),
+        (KernelPARegressor, product),
+        (Forgetron, product > 0.0),
+        (Projectron, product > 0.0),
+        (BSGDClassifier, product > 0.0),
+        (AutoClassifier, product > 0.0),
+    ):
+        for settings in ({}, {"budget": 100}) if kind in (KernelPAClassifier, KernelPARegressor) else ({},):
+            took = []
+            for rows in (X, dicts, None):
+                model, of_laps = kind(**settings), []
+                for start in (0, *range(known, X.shape[0], lap)):
+                    stop = start + lap
+                    began = time.perf_counter()
+                    if rows is None:
+                        model.partial_fit(X[start:stop], y[start:stop])
+                    else:
+                        for x, target in zip(rows[start:stop], y[start:stop], strict=True):
+                            model.learn_one(x, target)
+                    of_laps.append(1e6 * (time.perf_counter() - began) / lap)
+                took.append(min(of_laps[1:]))  # the first compiles
+            title = ", ".join((kind.__name__, *(f"{name} {value}" for name, value in settings.items())))
+            print(f"| {title} | {' | '.join(f'{each:.0f}' for each in took)} |", flush=True)
+
+
 if __name__ == "__main__":
-    {"peers": peers, "budget": budget}[sys.argv[1]]()
+    {"peers": peers, "budget": budget, "single": single}[sys.argv[1]]()

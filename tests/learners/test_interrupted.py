@@ -123,6 +123,57 @@ def test_a_row_with_new_features(entry):
     interrupted_everywhere(model, lambda m: m.learn_one({"u": 1.0, "w": 2.0, "x": 1.0}, label), stride=2)
 
 
+def learned(model):
+    """What a kernel learner has learned, to the bit, but not how much room it has: chunks make more at once."""
+    state = model._model.state
+    parts = (*state.tally, *state[state._fields.index("gamma") : state._fields.index("dense")])
+    scaling = state.facts[:3], state.moments, state.mistakes, state.losses, state.ledger, state.answers
+    support = model.dual_coef_, model.support_vectors_, model.support_
+    return [np.asarray(part).tobytes() for part in (*parts, *scaling, *support)]
+
+
+FORMS = {
+    "array": lambda x: x,
+    "pair": lambda x: (np.flatnonzero(x), x[x != 0.0]),
+    "dict": lambda x: {f"f{j}": x[j] for j in np.flatnonzero(x).tolist()},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("settings", [{}, {"budget": 20}], ids=str)
+@pytest.mark.parametrize("entry", [e for e in LEARNERS if e.module == "kernel"], ids=lambda entry: entry.name)
+def test_rows_one_by_one_with_interruptions_are_a_chunk(entry, settings, form):
+    """A kernel learner makes room for a row, scales it, counts it and learns it: all of that, or nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((130, 3)) * [1.0, 20.0, 0.1] + [50.0, 0.0, 0.0]
+    X[:, 2] *= rng.random(130) < 0.3  # a rare feature
+    X[0] = [51.0, 1.0, 0.2]  # the names of all features, in order
+    bent = (X[:, 0] - 50.0) * X[:, 1]
+    y = bent if entry.task == "regression" else np.where(bent > 0.0, "in", "out")
+    chunk, model = (entry.load()(random_state=0, **settings) for _ in range(2))
+    told = () if entry.task == "outlier" else (y,)
+    chunk.partial_fit(X if form == "array" else csr_matrix(X), *told)
+    one = FORMS[form]
+    interrupted = 0
+    for t in range(X.shape[0]):
+        call = lambda t=t: model.learn_one(one(X[t]), *(part[t] for part in told))  # noqa: E731
+        # Every line in turn, from row to row; the first rows compile, and make the model.
+        if t > 8:
+            outer = sys.gettrace()
+            sys.settrace(Interrupter(1 + 7 * t % 90))
+            try:
+                call()
+            except Interrupted:
+                interrupted += 1
+            finally:
+                sys.settrace(outer)
+            assert model.n_seen_ in (t, t + 1)
+        if t <= 8 or model.n_seen_ == t:
+            call()
+    assert interrupted > 60
+    assert learned(model) == learned(chunk)
+
+
 @pytest.mark.parametrize(
     "model",
     [

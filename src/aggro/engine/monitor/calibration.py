@@ -22,8 +22,8 @@ memory is bounded, and a bin is narrow where probabilities change.
 **Sigmoid.** After Platt, p_k = 1/(1 + exp(−a_k d_k − b_k)), where a_k ≥ 0 and b_k minimise the log loss of the bins,
 with targets (n₁ + 1)/(n₁ + 2) and 1/(n₀ + 2) instead of 1 and 0; n₁ and n₀ are how many pairs of each kind there are,
 of which weights as above leave 5/9. The loss is convex, and Newton's method, with steps halved until the loss falls,
-finds its minimum from anywhere. It starts from the last curve, or from a = 0 if that has the lower loss, eight times
-in every doubling of the rows, and from row 4,096 on four times.
+finds its minimum from anywhere. It starts from the last curve, or from a = 0 if that has the lower loss, after each
+block of up to 32 rows at first, and from row 256 on eight times in every doubling of the rows.
 
 **Isotonic.** The other form asks for no shape but that p_k grows with d_k: bins beside each other whose shares fall
 are put together (pool adjacent violators), a pool of weight n with s of class k has (s + ½)/(n + 1), and between
@@ -299,11 +299,14 @@ def fit_curves(tally, counted, costs, live):
 
 @inline
 def is_due(counted):
-    """Whether curves are to be fitted after so many rows: eight times in every doubling, then four; at blocks' ends."""
+    """Whether curves are to be fitted after so many rows, at the end of a block: eight times in every doubling.
+
+    Up to row 256 blocks are longer than an eighth of a doubling, and curves are fitted after each of them.
+    """
     # A curve of fewer pairs would be noise.
     if counted < FIRST_CURVE_AFTER:
         return False
-    step = 32 if counted < FOURTH_BLOCKS_FROM else 64
+    step = 32
     while counted >= 16 * step:
         step *= 2
     return counted <= 64 or counted % step == 0

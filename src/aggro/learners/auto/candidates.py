@@ -139,7 +139,8 @@ class Candidate:
             wanted = self.hinges.wanted() if self.hinges is not None else 0
             stop = min(n, start + wanted) if wanted else n
             # Learned before the hinges see it, so that the knots of a row do not depend on that row.
-            part, heavy = X[start:stop], None if weight is None else weight[start:stop]
+            part = X if stop - start == n else X[start:stop]  # a part of a sparse matrix takes longer than a row
+            heavy = None if weight is None else weight[start:stop]
             self._learn_part(part, y[start:stop], heavy)
             if wanted and self.hinges is not None:
                 self.hinges.see(part)
@@ -149,15 +150,17 @@ class Candidate:
         self.rows += n
 
     def _learn_part(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
-        one = self.bent(X[:1])
+        n = X.shape[0]
+        one = self.bent(X[:1] if n > 1 else X)
         # A dense row that brings new columns comes alone, with all of its indices: those behind it can stay dense.
         alone = isinstance(one, np.ndarray) and not self._takes(one)
-        if alone or X.shape[0] == 1:
+        if alone or n == 1:
             row = (np.arange(one.shape[1]), one[0]) if alone else as_row(one)
             self.learner.learn_one(row, y[0].item(), 1.0 if weight is None else float(weight[0]))
+            if n == 1:
+                return
             X, y, weight = X[1:], y[1:], None if weight is None else weight[1:]
-        if X.shape[0]:
-            self.learner.learn_chunk(Rows(self.bent(X), y, weight))
+        self.learner.learn_chunk(Rows(self.bent(X), y, weight))
 
     def fit(self, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         """Learn from scratch, in as many passes as the learner itself makes."""

@@ -208,7 +208,8 @@ class KernelLearner(KernelSettings):
             model.swap(state, params, model.labels, model.width)
             return
         self._check_width(model, state)
-        state = self._with_room_for(state, params, 1, entries_when_scaled(state, rows))
+        entries = entries_when_scaled(state, rows)
+        state = self._with_room_for(state, params, 1, entries)
         # The state has moved to larger arrays, so the addresses that were packed are void.
         if state is not model.state:
             model.swap(state, params, model.labels, model.width)
@@ -218,7 +219,7 @@ class KernelLearner(KernelSettings):
         # Someone reads this very state: leave it to them and learn on a copy.
         if model.readers[0]:
             model.swap(copy_state(state), params, model.labels, model.width)
-        if not learn_row_scaled(model, rows, target, weight):
+        if not learn_row_scaled(model, row, entries, target, weight):
             raise inputs.bad_state()
 
     def _known_target(self, model: Model, y: Any) -> float | None:

@@ -6,20 +6,20 @@ What is counted depends on the rows alone, so it does not matter how a stream is
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from aggro.engine.jit.compile import kernel
+from aggro.engine.jit.compile import direct, quick
 from aggro.engine.jit.jumps import address_of, jump
-from aggro.engine.passes import run
-from aggro.engine.prepare.transformed import Alone, most_entries, scale_many, scale_rows
+from aggro.engine.jit.pinned import Pinned, content
+from aggro.engine.passes import AFTER_FIRST_ROW, FIRST_ROW, layout_of, run, suited
+from aggro.engine.prepare.transformed import Alone, most_entries, scale_many
 from aggro.engine.rows import CSR
 from aggro.learners.kernel.support_set import Support, scaling_of
 from aggro.learners.model.features import frozen
+from aggro.learners.model.model import Model
 from aggro.learners.model.row_blocks import entries_of
-
-ONE_ROW_START, ONE_ROW_STOP = np.int64(0), np.int64(1)
 
 
 def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, np.ndarray, int]:
@@ -28,10 +28,9 @@ def scaled_rows(state: Support, rows: Any, counting: bool) -> tuple[Any, np.ndar
     With ``counting`` each is among those counted when the next one is scaled, and rows may be there twice: the order
     says so. Else nothing changes, and the order is empty.
     """
-    alone = Alone(scaling_of(state))
     # Room for every row twice, if it may be learned in another form than it was scored in.
-    Z, order = room_for_rows(state, alone, rows, counting)
-    used = int(scale_many(alone, rows, Z, order, counting))
+    Z, order = room_for_rows(state, rows, entries_when_scaled(state, rows), counting)
+    used = int(scale_many(Alone(scaling_of(state)), rows, Z, order, counting))
     # A negative count says which row was not finite.
     bad, used = (-1, used) if used >= 0 else (-1 - used, 0)
     return first_rows(Z, used), frozen(order), bad
@@ -58,14 +57,14 @@ def first_rows(Z: Any, n: int) -> Any:
     return CSR(frozen(Z.indptr[: n + 1]), frozen(Z.indices[:used]), frozen(Z.data[:used]), Z.n_cols)
 
 
-def room_for_rows(state: Support, alone: Alone, rows: Any, counting: bool) -> tuple[Any, np.ndarray]:
-    """Room for rows when they are scaled, twice each with ``counting``, and for their order."""
+def room_for_rows(state: Support, rows: Any, entries: int, counting: bool) -> tuple[Any, np.ndarray]:
+    """Room for rows, of so many entries when they are scaled, twice each with ``counting``; and for their order."""
     times = 2 if counting else 1
     if not isinstance(rows, CSR):
         n = rows.shape[0]
         return np.empty((times * n, state.moments.shape[1])), np.zeros(2 * n if counting else 0, np.int64)
-    n, entries = rows.indptr.shape[0] - 1, times * int(most_entries(alone, rows))
-    Z = CSR(np.zeros(times * n + 1, np.int64), np.zeros(entries, np.uint32), np.zeros(entries), rows.n_cols)
+    n, most = rows.indptr.shape[0] - 1, times * entries
+    Z = CSR(np.zeros(times * n + 1, np.int64), np.zeros(most, np.uint32), np.zeros(most), rows.n_cols)
     return Z, np.zeros(2 * n if counting else 0, np.int64)
 
 
@@ -76,32 +75,63 @@ def entries_when_scaled(state: Support, rows: Any) -> int:
     return entries_of(rows)
 
 
-@kernel
-def learn_scaled(state, alone, params, X, Z, order, rows, y, s, ordered, costs, averaged, observer, pass_at):
-    """Scale the one row of X into Z, count it and learn it, as one; -1, or 0 if it is not finite.
+class Room(NamedTuple):
+    """Room for one row when it is scaled, for how it is scored and how it is learned, and for which is which."""
 
-    ``alone`` is what scales, arrays of the state; ``rows`` and ``ordered`` are Z and ``order`` as the pass reads them.
+    Z: Any
+    order: np.ndarray
+    rows: Any  # the same memory as the pass takes it, read-only
+    ordered: np.ndarray
+    counting: bool  # always True; a constant in compiled code would have a type of its own
+
+
+@quick
+def learn_scaled(model, row, room, y, s, scale_at, pass_at):
+    """Scale one packed row, count it and learn it, as one; 1, or 0 if it is not finite."""
+    one, space = content(model), content(room)
+    (X,) = content(row)
+    alone = Alone(scaling_of(one.state))
+    if jump(scale_at, np.int64(0), (alone, X, space.Z, space.order, space.counting)) < 0:
+        return np.int64(0)
+    one.target[0], one.weight[0] = y, s
+    rest = (one.targets, one.weights, space.ordered, FIRST_ROW, AFTER_FIRST_ROW, one.costs, one.averaged, one.observer)
+    return np.int64(jump(pass_at, np.int64(0), (one.state, one.params, space.rows, *rest)) < 0)
+
+
+# ``learn_scaled`` and the addresses that it must be given, by the number of the model's layout and the type of the row.
+# To find them takes ten times as long as to learn a row, so it is done once: see ``learners.model.one_row_code``.
+SCALED_CODE: dict[tuple[int, type], tuple[Any, int, int]] = {}
+
+
+def scaled_code(model: Pinned, row: Pinned, room: Pinned) -> tuple[Any, int, int]:
+    """Compile the code that learns a scaled row, or load it from the disk cache."""
+    one: Any = model.value
+    space: Any = room.value
+    layout = layout_of(one.state, one.params)
+    given = Alone(scaling_of(one.state)), row.value[0], space.Z, space.order, space.counting
+    rest = (one.targets, one.weights, space.ordered, 0, 1, one.costs, one.averaged, one.observer)
+    scale_at = address_of(scale_many, *given)
+    pass_at = address_of(suited(run, layout), one.state, one.params, space.rows, *rest)
+    return direct(suited(learn_scaled, layout), model, row, room, 0.0, 1.0, 0, 0), scale_at, pass_at
+
+
+def learn_row_scaled(model: Model, row: Pinned, entries: int, target: float, weight: float) -> bool:
+    """Learn one row in place, of so many entries when it is scaled; False if it is not finite.
+
+    Needs the guard, and room in the state.
     """
-    if scale_rows(alone, X, Z, order, True) < 0:
-        return ONE_ROW_START
-    return jump(
-        pass_at,
-        ONE_ROW_START,
-        (state, params, rows, y, s, ordered, ONE_ROW_START, ONE_ROW_STOP, costs, averaged, observer),
-    )
-
-
-def learn_row_scaled(model: Any, row: Any, target: float, weight: float) -> bool:
-    """Learn one row in place, for which there is room; False if it is not finite. Needs the guard."""
-    state, params, alone = model.state, model.params, Alone(scaling_of(model.state))
-    Z, order = room_for_rows(state, alone, row, True)
-    # The same memory twice: writable for scaling, and read-only as the pass takes rows.
+    pinned = model.pinned or model.pin()
+    (X,) = row.value
+    Z, order = room_for_rows(model.state, X, entries, True)
     if isinstance(Z, CSR):
         rows: Any = CSR(frozen(Z.indptr), frozen(Z.indices), frozen(Z.data), Z.n_cols)
     else:
         rows = frozen(Z)
-    # Compiled code jumps to the pass, so its address must be that for exactly these types.
-    rest = frozen(np.array([target])), frozen(np.array([weight])), frozen(order)
-    flags = model.costs(model.labels), False, model.observer()
-    at = address_of(run, state, params, rows, *rest, 0, 1, *flags)
-    return int(learn_scaled(state, alone, params, row, Z, order, rows, *rest, *flags, at)) < 0
+    room = Pinned(Room(Z, order, rows, frozen(order), True), (Room, type(X)))
+    key = model.layout_number, type(X)
+    code = SCALED_CODE.get(key)
+    if code is None:
+        # Another thread may have compiled the same code meanwhile: all use what was entered first.
+        code = SCALED_CODE.setdefault(key, scaled_code(pinned, row, room))
+    call, *addresses = code
+    return bool(call(pinned, row, room, target, weight, *addresses))

@@ -483,8 +483,8 @@ def add_run(terms, first, last, asked, products, at, found, sums, to):
                 else:
                     add_terms(terms, c, first, last, found, sums, to + c * u8(PACK))
                 c += members
-        # No member from here on was asked for.
-        if not asked >> m:
+        # No member behind this one was asked for.
+        if not asked >> (m + u8(1)):
             break
 
 

@@ -189,6 +189,7 @@ class Support(NamedTuple):
     inner: Radius = np.zeros(0)  # (4,), or (0,): the radius beyond which rows move a robust centre
 
 
+@python_too
 def scaling_of(state: Support) -> Scaling:
     """What scales rows, as ``engine.prepare.scaling`` reads it."""
     return Scaling(state.facts, state.moments, state.listed, state.places, state.answers)

@@ -95,9 +95,21 @@ def learner(entry: Entry) -> None:
                 use(variant)
 
 
+RECORDS = [
+    {"plan": "basic", "age": 23, "note": "wants a refund", "when": "2026-01-02", "paid": True},
+    {"plan": "pro", "age": None, "note": "is happy", "when": "2026-01-03", "paid": False},
+]
+
+
 def readers() -> None:
-    """All that reading files and tables asks for."""
+    """All that reading files, tables and records asks for."""
     from aggro import PAClassifier, RecordLearner, streams
+
+    rows, labels = RECORDS * 9, ["leaves", "stays"] * 9
+    model = RecordLearner(PAClassifier()).fit(rows, labels).partial_fit(rows, labels)
+    for row, label in zip(rows, labels, strict=True):
+        model.learn_one(row, label).predict_one(row)
+    model.predict(rows)
 
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")

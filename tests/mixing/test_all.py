@@ -66,34 +66,47 @@ def learned(learner, first=0, n=60):
     return learner.partial_fit(X[first : first + n], y[first : first + n])
 
 
+def begun():
+    return learned(aggro.PAClassifier())
+
+
 @pytest.mark.parametrize(
-    ("base", "learners", "words"),
+    ("make", "learners", "words"),
     [
-        (aggro.PAClassifier(), lambda base: base, "a list of learners, got PAClassifier"),
-        (aggro.PAClassifier(), lambda base: [3], "Learner 1 is 3, but the base is a PAClassifier"),
-        (aggro.PAClassifier(), lambda base: [learned(aggro.AROWClassifier())], "Learner 1 is AROWClassifier"),
+        (aggro.PAClassifier, lambda base: base, "a list of learners, got PAClassifier"),
+        (aggro.PAClassifier, lambda base: [3], "Learner 1 is 3, but the base is a PAClassifier"),
+        (aggro.PAClassifier, lambda base: [learned(aggro.AROWClassifier())], "Learner 1 is AROWClassifier"),
         (
-            aggro.PAClassifier(),
+            aggro.PAClassifier,
             lambda base: [base, learned(aggro.PAClassifier(average=False))],
             "Learner 2 has average=False, but",
         ),
         (
-            aggro.PAClassifier(),
+            aggro.PAClassifier,
             lambda base: [learned(aggro.PAClassifier(C=1.0))],
             "has C=1.0, but the base has C='auto'",
         ),
-        (aggro.OSELMClassifier(9), lambda base: [learned(aggro.OSELMClassifier(8))], "=8, but the base has n_hidden=9"),
-        (learned(aggro.PAClassifier()), lambda base: [learned(aggro.PAClassifier(), n=50)], "lacks rows of the base"),
-        (learned(aggro.PAClassifier()), lambda base: [other_classes()], "lacks classes of the base"),
-        (learned(aggro.PAClassifier()), lambda base: [fewer_columns()], "lacks features of the base"),
         (
-            aggro.RecordLearner(),
+            lambda: aggro.OSELMClassifier(9),
+            lambda base: [learned(aggro.OSELMClassifier(8))],
+            "=8, but the base has n_hidden=9",
+        ),
+        (
+            lambda: learned(aggro.PAClassifier()),
+            lambda base: [learned(aggro.PAClassifier(), n=50)],
+            "lacks rows of the base",
+        ),
+        (lambda: learned(aggro.PAClassifier()), lambda base: [other_classes()], "lacks classes of the base"),
+        (lambda: learned(aggro.PAClassifier()), lambda base: [fewer_columns()], "lacks features of the base"),
+        (
+            aggro.RecordLearner,
             lambda base: [of_records(aggro.AROWClassifier())],
             "contains a AROWClassifier, but the base contains a PAClassifier",
         ),
     ],
 )
-def test_what_did_not_begin_as_the_base_is_refused(base, learners, words):
+def test_what_did_not_begin_as_the_base_is_refused(make, learners, words):
+    base = make()
     with pytest.raises((TypeError, ValueError), match=words):
         merge(base, learners(base))
 

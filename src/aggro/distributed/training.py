@@ -159,7 +159,7 @@ def check_mixes(learner: Any) -> None:
     model = model_of(inner) or blank(inner)
     try:
         # Before the first pass, which may take hours.
-        mix = mix_of(model.state)
+        mix = mix_of(type(model.state))
         if mix.check is not None:
             mix.check(model.state, model.params)
     except ValueError as error:

@@ -54,14 +54,14 @@ class Mixture(NamedTuple):
     n: int  # of them
 
 
-def mix_of(state: Any) -> Mix:
-    """How the states of this type combine."""
+def mix_of(kind: type) -> Mix:
+    """How states of this type combine."""
     # A registered rule may bring its own mix; ours are found by the name of their family.
-    own = RULES[type(state)].mix
-    found = own if own is not None else _mixes(_family(type(state))).get(type(state))
+    own = RULES[kind].mix
+    found = own if own is not None else _mixes(_family(kind)).get(kind)
     if found is None:
         raise ValueError(
-            f"Models of {type(state).__name__} cannot be combined: their rule does not say how to combine its arrays. "
+            f"Models of {kind.__name__} cannot be combined: their rule does not say how to combine its arrays. "
             "Pass Rule(mix=…)."
         )
     return found
@@ -70,7 +70,8 @@ def mix_of(state: Any) -> Mix:
 def says_how(learner: Any) -> bool:
     """Whether models of this learner can be combined."""
     try:
-        mix_of(blank(learner).state)
+        # Of the rule's type alone: a model would compile code.
+        mix_of(learner._rule_for(0).state)
     except ValueError:
         return False
     return True
@@ -203,7 +204,7 @@ def _sums(learner: Any, own: Known, known: Known, base: Any, weight: float) -> S
         if type(start) is not rule.state:
             start = with_room(innermost(base), began, classes, began.width)[0]
     sight = _sight(own, known, start)
-    parts = take_tally(state.tally, sight, rows) | mix_of(state).take(state, params, sight)
+    parts = take_tally(state.tally, sight, rows) | mix_of(type(state)).take(state, params, sight)
     if known.records is not None:
         from aggro.mixing.records import take_encoder
 
@@ -249,7 +250,7 @@ def finished(mixture: Mixture, base: Any, known: Known) -> Any:
     n, classes = known.n_features, len(known.classes)
     start = with_room(inner, like, max(classes, 1), like.width)[0]
     every = Sight(np.arange(n), np.arange(classes), n, classes, start, mixture.n, known.start)
-    model.state = mix_of(state).put(state, params, values, every)
+    model.state = mix_of(type(state)).put(state, params, values, every)
     give_model(innermost(learner), model)
     if known.records is not None:
         from aggro.mixing.records import put_encoder

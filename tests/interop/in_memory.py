@@ -81,10 +81,19 @@ class Stream:
         pass
 
 
-def followed(broker: Broker, path: Any, *, labels: str | None = None, learner: Any = None, **options: Any) -> Follower:
+def followed(
+    broker: Broker,
+    path: Any,
+    *,
+    labels: str | None = None,
+    learner: Any = None,
+    idle: float = 0.0,
+    report: Any = None,
+    **options: Any,
+) -> Follower:
     """Follow the stream "in" to its end, as one process would."""
     found, position = model_in(str(path), learner)
     second = None if labels is None else Stream(broker, labels)
     follower = Follower(found, path, Stream(broker, "in"), second, Options(**options), position)
-    follower.run(idle=0.0 if options.pop("once", False) else 0.001)
+    follower.run(idle, report)
     return follower

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import time
 
 import pytest
 from interop.in_memory import Broker, Killed, followed
@@ -53,6 +54,14 @@ def plain(rows, learner=None):
         if not isinstance(row, bytes):
             learner.learn_one({name: value for name, value in row.items() if name != "label"}, row["label"])
     return learner
+
+
+def test_a_process_that_is_held_up_reads_on(tmp_path):
+    """Longer than ``idle`` after each batch: messages wait, so it is not the stream that rests."""
+    broker = Broker()
+    broker.add("in", *visits(60))
+    found = followed(broker, tmp_path / "m.aggro", batch=7, idle=0.01, report=lambda _: time.sleep(0.02))
+    assert found.counts.learned == 60
 
 
 def test_all_records_are_learned_and_the_others_set_aside(tmp_path):

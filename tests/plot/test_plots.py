@@ -98,9 +98,10 @@ def test_history_of_other_tasks_and_of_a_learner_inside():
     ],
 )
 def test_what_has_no_history_is_refused(given, options, said):
+    already = plt.get_fignums()
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
         plot.history(given, **options)
-    assert not plt.get_fignums()
+    assert plt.get_fignums() == already
 
 
 # Curves -----------------------------------------------------------------------------------------------

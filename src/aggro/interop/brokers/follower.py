@@ -72,11 +72,16 @@ class Follower(Intake):
     ) -> None:
         quiet = time.monotonic()
         try:
-            while not until(self) and (idle is None or time.monotonic() - quiet < idle):
-                if self.step():
-                    quiet = time.monotonic()
+            while not until(self):
+                came = self.step()
+                now = time.monotonic()
+                if came:
+                    quiet = now
                 if report is not None:
                     report(self)
+                # Only a read that found nothing ends it: a process that was held up may have messages waiting.
+                if idle is not None and not came and now - quiet >= idle:
+                    break
         finally:
             self._ending = True
             # Interrupted inside a batch, the model matches no place: it is not saved, and the batch comes again.

@@ -17,7 +17,7 @@ import numpy as np
 
 from aggro.engine.rule import RULES, SEEN, UPDATES, new_tally
 from aggro.learners.base.combined import assembled, blank, settle, with_room
-from aggro.learners.base.inside import give_model, innermost, model_of, settings_of
+from aggro.learners.base.inside import give_model, innermost, model_of, rule_and_params, settings_of
 from aggro.learners.model.features import Features
 from aggro.learners.model.labels import Labels
 from aggro.learners.registry import VOTES
@@ -71,7 +71,7 @@ def says_how(learner: Any) -> bool:
     """Whether models of this learner can be combined."""
     try:
         # Of the rule's type alone: a model would compile code.
-        mix_of(learner._rule_for(0).state)
+        mix_of(rule_and_params(learner, 0)[0].state)
     except ValueError:
         return False
     return True

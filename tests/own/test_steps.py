@@ -351,6 +351,35 @@ def test_the_same_function_again_takes_its_place():
     assert kept.learn_one([1.0], 2.0).predict_one([1.0]) == 2.0
 
 
+@numba.njit
+def refuses_large(x):
+    if x > 0.5:
+        raise ValueError("too large")
+    return x
+
+
+@aggro.step
+def raises_inside(loss, q, C):
+    return refuses_large(loss)
+
+
+@aggro.step
+def indexes_outside(loss, q, C):
+    return (0.25, 0.5)[int(loss * 10.0)]
+
+
+@pytest.mark.parametrize("own", [raises_inside, indexes_outside], ids=repr)
+@pytest.mark.parametrize("C", [1.0, [0.5, 1.0]])
+def test_an_exception_inside_a_step_passes_the_row_over(own, C, capfd):
+    """In place of an arbitrary number, which the caller of a function at an address would read."""
+    model = PARegressor(C, step=own, epsilon=0.0).partial_fit([[1.0]], [0.75])
+    assert (model.n_seen_, model.n_updates_, model.coef_.tolist()) == (1, 0, [0.0])
+    assert model.learn_one([1.0], 0.05).n_updates_ == 1
+    assert "ignored" not in capfd.readouterr().err
+    with pytest.raises(ContractError):
+        check_step(own)
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_new_step_compiles_no_learner():
     """Its function alone: the code of the pass is that of the built-in steps."""

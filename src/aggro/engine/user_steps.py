@@ -6,8 +6,8 @@ share the kernels of the pass.
 
 A row divided by m (see ``rows``) has loss ℓ/m and squared norm q/m², and a step along it is m times as long. Nothing
 is known about how a user's step scales, so it is asked about the row as it was, τ' = m τ(ℓ, q, C), where q is infinite
-if it is no float. A step that is not finite, or that would move the weights by ‖τv‖ ≥ 1e150, is not taken: the row
-is passed over.
+if it is no float. A step that is not finite, that raises an exception, or that would move the weights by
+‖τv‖ ≥ 1e150, is not taken: the row is passed over.
 """
 
 from __future__ import annotations
@@ -191,7 +191,12 @@ def sized(tau: Any) -> Any:
 
     def size(loss: float, q: float, C: float, m: float) -> float:
         # The step is asked about the row as it was; ‖τv‖² = τ²q must stay far below the largest float.
-        move = m * np.float64(tau(loss * m, q * m * m, C))
+        try:
+            move = m * np.float64(tau(loss * m, q * m * m, C))
+        # A function that it calls may raise, or an index be out of range. No exception can leave a function that is
+        # called by its address, so the row is passed over.
+        except Exception:
+            return np.nan
         return move if move * move * q < HUGE else np.nan
 
     return size
